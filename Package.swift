@@ -82,6 +82,8 @@ let package = Package(
       name: "CRubberBand", pkgConfig: "rubberband", providers: [.apt(["librubberband-dev"])]),
     .systemLibrary(name: "CSoxr", pkgConfig: "soxr", providers: [.apt(["libsoxr-dev"])]),
     .systemLibrary(name: "CLiblo", pkgConfig: "liblo", providers: [.apt(["liblo-dev"])]),
+    .systemLibrary(
+      name: "CEBUR128", pkgConfig: "libebur128", providers: [.apt(["libebur128-dev"])]),
 
     // The house, from the ground up. Arrows point down only.
     .target(
@@ -104,6 +106,12 @@ let package = Package(
     .target(
       name: "Files", dependencies: ["CFFmpeg", "CSndfile", "Codecs", "RealTime"],
       swiftSettings: strict),
+    .target(name: "Pictures", dependencies: ["CPNG"], swiftSettings: strict),
+    .target(
+      name: "Analysis",
+      dependencies: [
+        "CEBUR128", "CFFmpeg", "CFFmpegLoader", "Codecs", "Files", "Pictures", "RealTime",
+      ], swiftSettings: strict),
     .target(
       name: "Graph",
       dependencies: [
@@ -146,15 +154,15 @@ let package = Package(
     .target(
       name: "Sessions",
       dependencies: [
-        "AudioQueue", "CLiblo", "CPNG", "CRealTime", "Codecs", "Files", "Graph", "PluginHost",
-        "RealTime", "Server", "System", "Timeline",
+        "Analysis", "AudioQueue", "CLiblo", "CRealTime", "Codecs", "Files", "Graph", "Pictures",
+        "PluginHost", "RealTime", "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(
       name: "Command",
       dependencies: [
-        "AudioQueue", "AudioUnits", "CGlibc", "Codecs", "Files", "Graph", "PluginHost", "RealTime",
-        "Server", "Sessions",
+        "Analysis", "AudioQueue", "AudioUnits", "CGlibc", "Codecs", "Files", "Graph", "Pictures",
+        "PluginHost", "RealTime", "Server", "Sessions",
         "System", "Timeline",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
@@ -279,7 +287,7 @@ let package = Package(
     .testTarget(
       name: "SessionsTests",
       dependencies: [
-        "AudioQueue", "CJack", "CLiblo", "CPNG", "Codecs", "FileSupport", "Files", "Graph",
+        "AudioQueue", "CJack", "CLiblo", "Codecs", "FileSupport", "Files", "Graph", "Pictures",
         "PluginHost",
         "RealTime", "Server", "Sessions", "System", "TestSupport",
         "managed-session", "session-editor",
@@ -328,11 +336,17 @@ let package = Package(
 
     // Sound files, their C functions, the headers and the command line.
     .target(
-      name: "FileSupport", dependencies: ["CSndfile"], path: "Tests/Support/FileSupport",
+      name: "FileSupport", dependencies: ["CPNG", "CSndfile"], path: "Tests/Support/FileSupport",
       swiftSettings: relaxed),
     .testTarget(
       name: "FilesTests", dependencies: ["CSndfile", "Codecs", "Files", "FileSupport", "RealTime"],
       path: "Tests/Unit/FilesTests", swiftSettings: relaxed),
+    .testTarget(
+      name: "AnalysisTests",
+      dependencies: [
+        "Analysis", "Codecs", "FileSupport", "Files", "Pictures", "RealTime", "Sessions",
+        "TestSupport",
+      ], path: "Tests/Unit/AnalysisTests", swiftSettings: relaxed),
     .testTarget(
       name: "AudioToolboxTests",
       dependencies: [

@@ -8,6 +8,8 @@
 #include <libavutil/crc.h>
 #include <libavutil/dict.h>
 #include <libavutil/opt.h>
+#include <libavutil/sha.h>
+#include <libavutil/tx.h>
 
 // Macros that Swift cannot see.
 static const int cue_av_error_again = AVERROR(EAGAIN);

@@ -176,8 +176,14 @@ entry_\name:
   function av_rescale_q
   function av_sample_fmt_is_planar
   function av_samples_set_silence
+  function av_sha_alloc
+  function av_sha_final
+  function av_sha_init
+  function av_sha_update
   function av_strdup
   function av_strerror
+  function av_tx_init
+  function av_tx_uninit
   function av_vorbis_parse_frame
   function av_vorbis_parse_free
   function av_vorbis_parse_init

@@ -1,3 +1,4 @@
+import Analysis
 import ArgumentParser
 import Codecs
 import Files
@@ -10,13 +11,22 @@ struct Info: ParsableCommand {
     abstract: "Describe sound files.",
     discussion: onlyExamples(
       "cuejack info take.wav",
-      "cuejack info --json *.wav *.m4a"))
+      "cuejack info --json *.wav *.m4a",
+      "cuejack info --loudness --checksum take.flac",
+      "cuejack info --waveform take.svg --spectrum take.png take.wav"))
 
   @Flag(help: "Print an array of JSON objects, one for each file that can be read.")
   var json = false
 
+  @OptionGroup var measuring: MeasurementOptions
+
   @Argument(help: "Sound files.", completion: .soundFiles)
   var files: [String]
+
+  func validate() throws {
+    try check(
+      files.count == 1 || !measuring.draws, "--waveform and --spectrum draw one file: give one")
+  }
 
   func run() throws {
     var reports: [FileReport] = []
@@ -25,10 +35,11 @@ struct Info: ParsableCommand {
       do throws(SoundFileError) {
         let file = try MediaFiles.open(path: path, decodesOthers: true)
         if let warning = file.warning { Screen.shared.remark(warning) }
-        let report = try FileReport(file)
+        let report = try FileReport(file, Measurement(file, measuring))
         if json { reports.append(report) } else { print(report.words) }
       } catch {
         Screen.shared.remark(error.description)
+        if error.kind == .exists { Screen.shared.remark("--force replaces it") }
         failed = true
       }
     }
@@ -102,6 +113,57 @@ struct FileReport: Encodable {
   let tags: [String: String]
   let markers: [Marker]
   let regions: [Region]
+  /// Absent unless they were asked for.
+  let loudness: Loudness?
+  let checksum: Checksum?
+
+  /// Loudness by EBU R 128, and peaks; null for silence, or what is too short.
+  struct Loudness: Encodable {
+    /// LUFS.
+    let integrated: Double?
+    /// LU.
+    let range: Double?
+    /// Decibels of full scale.
+    let truePeak: Double?
+    let samplePeak: Double?
+    /// Samples at full scale.
+    let clips: UInt64
+
+    init(_ figures: SoundFigures) {
+      integrated = figures.integrated.map(hundredths)
+      range = figures.range.map(hundredths)
+      truePeak = decibels(figures.truePeak).map(hundredths)
+      samplePeak = decibels(figures.samplePeak).map(hundredths)
+      clips = figures.clippedSamples
+    }
+
+    private enum CodingKeys: CodingKey {
+      case integrated, range, truePeak, samplePeak, clips
+    }
+
+    /// Keeps null values, which an optional property would leave out.
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: CodingKeys.self)
+      try container.encode(integrated, forKey: .integrated)
+      try container.encode(range, forKey: .range)
+      try container.encode(truePeak, forKey: .truePeak)
+      try container.encode(samplePeak, forKey: .samplePeak)
+      try container.encode(clips, forKey: .clips)
+    }
+
+    var words: String {
+      func text(_ value: Double?) -> String { value.map(decimal) ?? "-inf" }
+      return "\(text(integrated)) LUFS, range \(text(range)) LU, true peak \(text(truePeak)) dBTP, "
+        + "sample peak \(text(samplePeak)) dB, clips: \(clips)"
+    }
+  }
+
+  /// The sum of the decoded samples.
+  struct Checksum: Encodable {
+    let sha256: String
+    /// FFmpeg's name of their form: s32le, f32le or f64le.
+    let samples: String
+  }
 
   struct Marker: Encodable {
     /// Frames from the start of the sound.
@@ -134,7 +196,9 @@ struct FileReport: Encodable {
     }
   }
 
-  init(_ file: any MediaFile) throws(SoundFileError) {
+  init(_ file: any MediaFile, _ measurement: Measurement) throws(SoundFileError) {
+    loudness = measurement.figures.map(Loudness.init)
+    checksum = measurement.checksum
     let table = try file.packetTable
     path = file.path
     container = file.containerName
@@ -211,6 +275,8 @@ struct FileReport: Encodable {
       let positions = region.markers.map(words(for:)).joined(separator: ", ")
       rows.append(("region", region.name.map { "\($0): \(positions)" } ?? positions))
     }
+    if let loudness { rows.append(("loudness", loudness.words)) }
+    if let checksum { rows.append(("SHA-256", "\(checksum.sha256) (\(checksum.samples))")) }
     let lines = rows.map { name, value in
       "  \(name):\(String(repeating: " ", count: 10 - name.count))\(printable(value))"
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Files
 import Glibc
+import Pictures
 import Sessions
 
 /// `cuejack session show`.

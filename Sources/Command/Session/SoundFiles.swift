@@ -1,4 +1,4 @@
-import Codecs
+import Analysis
 import Files
 import Glibc
 import RealTime
@@ -32,7 +32,6 @@ enum SoundFiles {
 final class FileWaveforms: SessionWaveforms {
   /// Parts of a file for which there is a peak.
   private static let parts = 2000
-  private static let framesAtOnce = 8192
 
   private let folder: SessionFolder
   private var known: [String: SessionWaveform?] = [:]
@@ -57,50 +56,11 @@ final class FileWaveforms: SessionWaveforms {
   }
 
   private static func read(_ path: String) throws(SoundFileError) -> SessionWaveform {
-    let reader = try SoundReader(path: path)
-    let channels = reader.format.channels
-    let format = PCMFormat(
-      sampleRate: reader.format.sampleRate, channels: channels, kind: .float, bitsPerSample: 32)
-    let converter = try reader.file.decoder(to: format, StreamConverter.Options())
-    let source = MediaReader(reader.file)
-    var memory = [Float](repeating: 0, count: framesAtOnce * channels)
-    var peaks = [ClosedRange<Float>](repeating: 0...0, count: parts)
-    var frame: Int64 = 0
-    while frame < reader.frames {
-      let count = try unsafe memory.withUnsafeMutableBytes { memory in
-        Result { () throws(SoundFileError) in
-          try unsafe read(source, converter, format, path, into: memory)
-        }
-      }.get()
-      if count == 0 { break }
-      for index in 0..<count {
-        let part = Int((frame + Int64(index)) * Int64(parts) / max(1, reader.frames))
-        guard part < parts else { break }
-        for sample in memory[index * channels..<(index + 1) * channels] where sample.isFinite {
-          let peak = peaks[part]
-          if !peak.contains(sample) {
-            peaks[part] = min(peak.lowerBound, sample)...max(peak.upperBound, sample)
-          }
-        }
-      }
-      frame += Int64(count)
-    }
+    let reader = try SoundReader.floats(path: path)
+    var table = PeakTable(
+      frames: reader.frames, parts: parts, channels: reader.format.channels, isMerged: true)
+    try unsafe reader.forEachSamples { unsafe table.add(UnsafeBufferPointer($0)) }
     return SessionWaveform(
-      seconds: Double(reader.frames) / reader.format.sampleRate, peaks: peaks)
-  }
-
-  private static func read(
-    _ source: MediaReader, _ converter: StreamConverter, _ format: PCMFormat, _ path: String,
-    into memory: UnsafeMutableRawBufferPointer
-  ) throws(SoundFileError) -> Int {
-    guard let start = memory.baseAddress, let samples = unsafe SampleBuffers(format, at: [start])
-    else { return 0 }
-    var sink = StreamConverter.Sink.frames(samples, room: framesAtOnce)
-    do throws(MediaError) {
-      try source.read(&sink, through: converter)
-    } catch {
-      throw error.naming(path)
-    }
-    return sink.count
+      seconds: Double(reader.frames) / reader.format.sampleRate, peaks: table.lanes[0])
   }
 }

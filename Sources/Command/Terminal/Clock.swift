@@ -9,6 +9,15 @@ func formatted(_ format: String, _ numbers: any CVarArg...) -> String {
   }
 }
 
+/// Formats a number with one decimal.
+func decimal(_ value: Double) -> String { formatted("%.1f", tenths(value)) }
+
+/// Rounds to one decimal. Adding 0 turns -0 into 0.
+func tenths(_ value: Double) -> Double { (value * 10).rounded() / 10 + 0 }
+
+/// Rounds to two decimals.
+func hundredths(_ value: Double) -> Double { (value * 100).rounded() / 100 + 0 }
+
 /// Formats minutes and seconds; negative before the start.
 func clock(_ seconds: Double) -> String {
   let whole = Int(abs(seconds.rounded(.down)))

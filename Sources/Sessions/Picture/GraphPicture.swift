@@ -1,3 +1,5 @@
+package import Pictures
+
 /// The signal flow of a session: tracks, plugins, buses, recordings and ports, and what feeds what.
 package struct SessionGraph: Sendable, Equatable {
   /// Kind of a node.

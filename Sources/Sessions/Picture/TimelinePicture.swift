@@ -1,3 +1,5 @@
+package import Pictures
+
 /// Length and peaks of a sound file.
 package struct SessionWaveform: Sendable, Equatable {
   /// Length in seconds.
@@ -141,15 +143,7 @@ package struct SessionTimeline: Sendable {
   private func drawScale(
     _ picture: inout Picture, x: (Double) -> Double, length: Double, top: Double, bottom: Double
   ) {
-    // At most sixteen marks of 1, 2 or 5 times a power of ten.
-    var step = 0.001
-    for factor in [2, 2.5, 2].joined(repeating: 30) where length / step > 16 { step *= factor }
-    for index in 0...Int(length / step) {
-      let time = Double(index) * step
-      picture.marks.append(
-        .line([PicturePoint(x(time), top - 6), PicturePoint(x(time), bottom)], .rule, width: 1))
-      picture.text("\(Self.label(time)) s", x(time) + 3, top - 8, size: 10, .faint)
-    }
+    picture.secondScale(x: x, length: length, top: top, bottom: bottom)
     guard secondsPerBar > 0, length / secondsPerBar <= 200 else { return }
     for bar in 0...Int(length / secondsPerBar) {
       let position = x(Double(bar) * secondsPerBar)
@@ -162,12 +156,6 @@ package struct SessionTimeline: Sendable {
     }
   }
 
-  /// Formats a time without rounding errors.
-  private static func label(_ time: Double) -> String {
-    let rounded = (time * 1000).rounded() / 1000
-    return plain(rounded)
-  }
-
   private func draw(
     _ clip: Clip, _ lane: Lane, _ picture: inout Picture, x: (Double) -> Double, _ y: Double,
     _ height: Double
@@ -177,29 +165,22 @@ package struct SessionTimeline: Sendable {
     picture.rectangle(
       left, y, max(1, right - left), height, fill: PictureColor(isPale ? 0xF3F7FB : 0xE3EEF9),
       border: PictureColor(isPale ? 0xC9D6E2 : 0x8FB0D0))
+    if clip.peaks.isEmpty { return }
     let columns = max(1, min(2000, Int(right - left)))
-    let middle = y + height / 2
-    let reach = height / 2 - 3
-    var upper: [PicturePoint] = []
-    var lower: [PicturePoint] = []
-    for column in 0...columns where !clip.peaks.isEmpty {
-      func index(_ column: Int) -> Int {
-        let time = clip.from + (clip.to - clip.from) * Double(column) / Double(columns)
-        return max(
-          0, min(clip.peaks.count - 1, Int(time / clip.fileSeconds * Double(clip.peaks.count))))
-      }
-      let part = clip.peaks[index(column)...max(index(column), index(column + 1) - 1)]
-      let position = left + (right - left) * Double(column) / Double(columns)
-      let high = part.reduce(-1 as Float) { max($0, $1.upperBound) }
-      let low = part.reduce(1 as Float) { min($0, $1.lowerBound) }
-      // Silence is a thin line.
-      upper.append(PicturePoint(position, middle - max(0.4, Double(min(1, high)) * reach)))
-      lower.append(PicturePoint(position, middle - min(-0.4, Double(max(-1, low)) * reach)))
+    func index(_ column: Int) -> Int {
+      let time = clip.from + (clip.to - clip.from) * Double(column) / Double(columns)
+      return max(
+        0, min(clip.peaks.count - 1, Int(time / clip.fileSeconds * Double(clip.peaks.count))))
     }
-    if !upper.isEmpty {
-      picture.marks.append(
-        .polygon(
-          upper + lower.reversed(), fill: PictureColor(isPale ? 0xB4C8DB : 0x3F78B0)))
+    picture.waveform(
+      from: left, to: right, middle: y + height / 2, reach: height / 2 - 3, columns: columns,
+      fill: PictureColor(isPale ? 0xB4C8DB : 0x3F78B0)
+    ) { column in
+      let part = clip.peaks[index(column)...max(index(column), index(column + 1) - 1)]
+      // A peak is never empty, so that the least is not above the greatest.
+      return part.dropFirst().reduce(part[part.startIndex]) {
+        min($0.lowerBound, $1.lowerBound)...max($0.upperBound, $1.upperBound)
+      }
     }
   }
 
@@ -226,12 +207,5 @@ package struct SessionTimeline: Sendable {
             PicturePoint(x(end), y + height),
           ], color, width: 1.5))
     }
-  }
-}
-
-extension [Double] {
-  /// Returns the elements `count` times.
-  fileprivate func joined(repeating count: Int) -> [Double] {
-    (0..<count).flatMap { _ in self }
   }
 }

@@ -163,3 +163,45 @@ extension StreamConverter.Failure {
     }
   }
 }
+
+extension SoundReader {
+  /// Reads all frames in order. Blocks.
+  ///
+  /// - Parameter body: Called with the bytes of the next frames in `format`, in memory that it may change.
+  package func forEachPiece(_ body: (UnsafeMutableRawBufferPointer) -> Void) throws(SoundFileError)
+  {
+    let framesAtOnce = 8192
+    var memory = [UInt8](repeating: 0, count: framesAtOnce * format.bytesPerFrame)
+    var frame: Int64 = 0
+    while frame < frames {
+      let result = unsafe memory.withUnsafeMutableBytes { memory in
+        Result { () throws(SoundFileError) -> Int in
+          let count = try unsafe read(startingAt: frame, frames: framesAtOnce, into: memory)
+          unsafe body(.init(rebasing: memory[..<(count * format.bytesPerFrame)]))
+          return count
+        }
+      }
+      let count = try result.get()
+      if count == 0 { return }
+      frame += Int64(count)
+    }
+  }
+
+  /// Opens a file whose frames are read as 32-bit floats, at its own rate. Blocks.
+  package static func floats(path: String) throws(SoundFileError) -> SoundReader {
+    let format = try MediaFiles.open(path: path, decodesOthers: true).format
+    return try SoundReader(
+      path: path,
+      as: PCMFormat(
+        sampleRate: format.sampleRate, channels: format.channels, kind: .float, bitsPerSample: 32))
+  }
+
+  /// Reads all frames of a file of 32-bit floats in order. Blocks.
+  ///
+  /// - Parameter body: Called with the next samples, interleaved, in memory that it may change.
+  package func forEachSamples(_ body: (UnsafeMutableBufferPointer<Float>) -> Void)
+    throws(SoundFileError)
+  {
+    try unsafe forEachPiece { unsafe body($0.assumingMemoryBound(to: Float.self)) }
+  }
+}

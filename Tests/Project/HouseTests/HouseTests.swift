@@ -16,14 +16,16 @@ import Testing
       "Server": ground.union(["CJack", "System"]),
       "Codecs": ground.union(["CFFmpeg", "CSoxr", "CRubberBand", "System"]),
       "Files": ground.union(["Codecs", "CSndfile", "CFFmpeg", "System"]),
+      "Pictures": ["CPNG"],
+      "Analysis": ground.union(["CEBUR128", "CFFmpeg", "Codecs", "Files", "Pictures"]),
       "Graph": ground.union(["Server", "System"]),
       "Hardware": ground.union(["CCallbackChecks", "Graph", "Server", "System"]),
       "PluginHost": ground.union(["CLilv", "CPluginRunner", "Graph", "Server", "System"]),
       "AudioQueue": middle.union(["CLibdispatch"]),
       "AudioUnits": middle.union(["Graph", "Hardware", "PluginHost"]),
       "AudioToolbox": upper.union(["CAudioToolbox"]),
-      "Sessions": upper.union(["CLiblo", "CPNG"]),
-      "Command": upper.union(["CGlibc", "Sessions"]),
+      "Sessions": upper.union(["Analysis", "CLiblo", "Pictures"]),
+      "Command": upper.union(["Analysis", "CGlibc", "Pictures", "Sessions"]),
       "cuejack": ["Command"],
     ]
   }()

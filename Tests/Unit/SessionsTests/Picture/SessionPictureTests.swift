@@ -1,9 +1,10 @@
-import CPNG
+import FileSupport
 import Foundation
 import FoundationXML
 import TestSupport
 import Testing
 
+@testable import Pictures
 @testable import Sessions
 
 @Suite struct SessionPictureTests {
@@ -48,17 +49,6 @@ import Testing
       if name == "text", let text { texts.append(text) }
       text = nil
     }
-  }
-
-  /// The pixels of a PNG file, three bytes each.
-  private func pixels(_ png: [UInt8]) throws -> (width: Int, height: Int, bytes: [UInt8]) {
-    var image = png_image()
-    image.version = png_uint_32(PNG_IMAGE_VERSION)
-    try #require(png_image_begin_read_from_memory(&image, png, png.count) != 0)
-    image.format = png_uint_32(PNG_FORMAT_RGB)
-    var bytes = [UInt8](repeating: 0, count: Int(3 * image.width * image.height))
-    try #require(png_image_finish_read(&image, nil, &bytes, 0, nil) != 0)
-    return (Int(image.width), Int(image.height), bytes)
   }
 
   @Test func theGraphHasTheSignalFlow() throws {
@@ -137,12 +127,9 @@ import Testing
   @Test func thePNGShowsWhatTheSVGDescribes() throws {
     let picture = SessionGraph(try mix()).picture
       .above(SessionTimeline(try mix(), waveforms: Ramps()).picture)
-    let (width, height, bytes) = try pixels(try #require(picture.png))
-    #expect(Double(width) == picture.width && Double(height) == picture.height)
-    func color(_ x: Double, _ y: Double) -> UInt32 {
-      let index = 3 * (Int(y) * width + Int(x))
-      return bytes[index..<index + 3].reduce(0) { $0 << 8 | UInt32($1) }
-    }
+    let pixels = try PNGPixels(try #require(picture.png))
+    #expect(Double(pixels.width) == picture.width && Double(pixels.height) == picture.height)
+    func color(_ x: Double, _ y: Double) -> UInt32 { pixels.color(Int(x), Int(y)) }
     #expect(color(1, 1) == 0xFFFFFF)
     // The middle of each large polygon that no other covers.
     var checked = 0

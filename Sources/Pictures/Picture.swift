@@ -3,29 +3,46 @@ package struct PictureColor: Sendable, Hashable {
   package let red, green, blue: UInt8
 
   /// Creates a color from its hexadecimal digits, such as 0xFF8000.
-  init(_ digits: UInt32) {
+  package init(_ digits: UInt32) {
     red = UInt8(truncatingIfNeeded: digits >> 16)
     green = UInt8(truncatingIfNeeded: digits >> 8)
     blue = UInt8(truncatingIfNeeded: digits)
   }
 
   /// The color in CSS.
-  var css: String {
+  package var css: String {
     "#" + [red, green, blue].map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  static let paper = PictureColor(0xFFFFFF)
-  static let ink = PictureColor(0x1F2933)
-  static let faint = PictureColor(0x7B8794)
-  static let rule = PictureColor(0xD9DEE3)
+  package static let paper = PictureColor(0xFFFFFF)
+  package static let ink = PictureColor(0x1F2933)
+  package static let faint = PictureColor(0x7B8794)
+  package static let rule = PictureColor(0xD9DEE3)
 }
 
 /// A point of a picture, in pixels from the top left corner.
 package struct PicturePoint: Sendable, Hashable {
   package var x, y: Double
-  init(_ x: Double, _ y: Double) {
+  package init(_ x: Double, _ y: Double) {
     self.x = x
     self.y = y
+  }
+}
+
+/// Pixels in a picture, from the top left one, row by row.
+package struct PictureImage: Sendable {
+  /// Position of the top left pixel.
+  package let x, y: Int
+  package let width, height: Int
+  /// Three bytes for each pixel: red, green and blue.
+  package let bytes: [UInt8]
+
+  package init(x: Int, y: Int, width: Int, height: Int, bytes: [UInt8]) {
+    self.x = x
+    self.y = y
+    self.width = width
+    self.height = height
+    self.bytes = bytes
   }
 }
 
@@ -43,13 +60,15 @@ package struct Picture: Sendable {
 
   package var width, height: Double
   package var marks: [Mark] = []
+  /// Pixels that cover all shapes. A picture in SVG leaves them out.
+  package var images: [PictureImage] = []
 
   package init(width: Double, height: Double) {
     self.width = width
     self.height = height
   }
 
-  mutating func rectangle(
+  package mutating func rectangle(
     _ x: Double, _ y: Double, _ width: Double, _ height: Double, fill: PictureColor,
     border: PictureColor? = nil
   ) {
@@ -61,12 +80,58 @@ package struct Picture: Sendable {
     if let border { marks.append(.line(corners + [corners[0]], border, width: 1)) }
   }
 
-  mutating func text(
+  package mutating func text(
     _ text: String, _ x: Double, _ y: Double, size: Double, _ color: PictureColor,
     upTo width: Double = .infinity
   ) {
     let text = StrokeFont.fitted(text, size: size, width: width)
     if !text.isEmpty { marks.append(.text(text, x: x, y: y, size: size, color)) }
+  }
+
+  /// Adds the shape between the least and the greatest samples of a sound. Silence is a thin line.
+  ///
+  /// - Parameters:
+  ///   - left, right: Where the sound begins and ends.
+  ///   - middle: Where 0 is; full scale is `reach` away from it.
+  ///   - columns: Number of stretches of the shape.
+  ///   - peaks: Returns the least and the greatest sample at a column, from 0 to `columns`.
+  package mutating func waveform(
+    from left: Double, to right: Double, middle: Double, reach: Double, columns: Int,
+    fill: PictureColor, peaks: (Int) -> ClosedRange<Float>
+  ) {
+    var upper: [PicturePoint] = []
+    var lower: [PicturePoint] = []
+    for column in 0...columns {
+      let range = peaks(column)
+      let x = left + (right - left) * Double(column) / Double(columns)
+      let (low, high) = (max(-1, range.lowerBound), min(1, range.upperBound))
+      upper.append(PicturePoint(x, middle - max(0.4, Double(high) * reach)))
+      lower.append(PicturePoint(x, middle - min(-0.4, Double(low) * reach)))
+    }
+    marks.append(.polygon(upper + lower.reversed(), fill: fill))
+  }
+
+  /// Adds lines at round times, with their seconds above them, at most sixteen.
+  ///
+  /// - Parameters:
+  ///   - x: Returns where a time is.
+  ///   - length: Seconds of the scale.
+  package mutating func secondScale(
+    x: (Double) -> Double, length: Double, top: Double, bottom: Double
+  ) {
+    var step = 0.001
+    // Steps of 1, 2 or 5 times a power of ten.
+    for factor in repeatElement([2, 2.5, 2], count: 30).joined() where length / step > 16 {
+      step *= factor
+    }
+    for index in 0...Int(length / step) {
+      let time = Double(index) * step
+      marks.append(
+        .line([PicturePoint(x(time), top - 6), PicturePoint(x(time), bottom)], .rule, width: 1))
+      // Without rounding errors.
+      let label = (time * 1000).rounded() / 1000
+      text("\(Self.number(label, decimals: 3)) s", x(time) + 3, top - 8, size: 10, .faint)
+    }
   }
 
   /// Returns this picture with another one below it.
@@ -86,6 +151,13 @@ package struct Picture: Sendable {
         both.marks.append(.text(text, x: x, y: y + height, size: size, color))
       }
     }
+    both.images =
+      images
+      + other.images.map {
+        PictureImage(
+          x: $0.x, y: $0.y + Int(height.rounded()), width: $0.width, height: $0.height,
+          bytes: $0.bytes)
+      }
     return both
   }
 
@@ -126,12 +198,13 @@ package struct Picture: Sendable {
     points.map { "\(number($0.x)),\(number($0.y))" }.joined(separator: " ")
   }
 
-  /// Formats a number with at most two decimals.
-  private static func number(_ value: Double) -> String {
+  /// Formats a number with at most two decimals, or more.
+  private static func number(_ value: Double, decimals: Int = 2) -> String {
     guard value.isFinite, abs(value) < 1e9 else { return "0" }
-    let hundredths = Int64((value * 100).rounded())
-    if hundredths % 100 == 0 { return "\(hundredths / 100)" }
-    return "\(Double(hundredths) / 100)"
+    let unit: Int64 = (0..<decimals).reduce(1) { unit, _ in 10 * unit }
+    let parts = Int64((value * Double(unit)).rounded())
+    if parts % unit == 0 { return "\(parts / unit)" }
+    return "\(Double(parts) / Double(unit))"
   }
 
   /// Replaces what XML does not allow in a text.

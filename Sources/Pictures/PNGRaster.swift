@@ -7,7 +7,7 @@ struct PNGRaster {
   /// Rows that are drawn at a time, so that a large picture needs little memory.
   private static let bandRows = 64
   /// The greatest width and height in pixels.
-  package static let mostPixels = 16_000
+  static let mostPixels = 16_000
 
   private let picture: Picture
   private let width, height: Int
@@ -44,6 +44,7 @@ struct PNGRaster {
     for first in stride(from: 0, to: height, by: Self.bandRows) {
       draw(areas, rows: first..<min(height, first + Self.bandRows), into: &pixels)
     }
+    for image in picture.images { draw(image, into: &pixels) }
     return compress(pixels)
   }
 
@@ -149,6 +150,17 @@ struct PNGRaster {
           pixels[3 * (row * width + column) + channel] = UInt8(sum / (samples * samples))
         }
       }
+    }
+  }
+
+  private func draw(_ image: PictureImage, into pixels: inout [UInt8]) {
+    let columns = max(0, -image.x)..<max(0, -image.x, min(image.width, width - image.x))
+    guard !columns.isEmpty else { return }
+    for row in 0..<image.height where (0..<height).contains(image.y + row) {
+      let target = 3 * ((image.y + row) * width + image.x + columns.lowerBound)
+      let source = 3 * (row * image.width + columns.lowerBound)
+      pixels.replaceSubrange(
+        target..<target + 3 * columns.count, with: image.bytes[source..<source + 3 * columns.count])
     }
   }
 

@@ -1,0 +1,135 @@
+import Analysis
+import ArgumentParser
+import Files
+import Glibc
+import Pictures
+import RealTime
+import Sessions
+
+/// What `cuejack info` measures and draws.
+struct MeasurementOptions: ParsableArguments {
+  @Flag(help: "Measure loudness, loudness range, true peak and sample peak (EBU R 128).")
+  var loudness = false
+
+  @Flag(
+    help: ArgumentHelp(
+      "Print the SHA-256 sum of the decoded samples.",
+      discussion: """
+        It is that of interleaved little-endian samples: 32-bit integers for integers, FLAC and Apple \
+        Lossless, with narrower ones in the high bits, and floats for all others. So a FLAC file and the \
+        WAVE file that it was made from have the same sum.
+        """))
+  var checksum = false
+
+  @Option(
+    help: ArgumentHelp("Draw the waveform to this file, PNG or SVG.", valueName: "file"),
+    completion: .file(extensions: ["png", "svg"]))
+  var waveform: String?
+
+  @Option(
+    help: ArgumentHelp("Draw the spectrum over time to this PNG file.", valueName: "file"),
+    completion: .file(extensions: ["png"]))
+  var spectrum: String?
+
+  @Flag(help: "Replace existing pictures.")
+  var force = false
+
+  func validate() throws {
+    try checkOnce(["--waveform", "--spectrum"])
+    if let waveform {
+      try check(
+        ["png", "svg"].contains(Self.end(waveform)),
+        "--waveform \(waveform): the name must end in .png or .svg")
+    }
+    if let spectrum {
+      try check(
+        Self.end(spectrum) == "png", "--spectrum \(spectrum): the name must end in .png")
+    }
+    try check(
+      waveform == nil || waveform != spectrum, "--waveform and --spectrum need two files")
+    try check(
+      !force || waveform != nil || spectrum != nil, "--force is for --waveform and --spectrum")
+  }
+
+  var draws: Bool { waveform != nil || spectrum != nil }
+
+  fileprivate static func end(_ path: String) -> String {
+    let name = fileName(path)
+    return name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() } ?? ""
+  }
+}
+
+/// What was measured of a file.
+struct Measurement {
+  /// Nil if it was not asked for, or libebur128 does not support the rate.
+  private(set) var figures: SoundFigures?
+  private(set) var checksum: FileReport.Checksum?
+
+  /// Reads a file as often as the options need it, and writes the pictures. Blocks.
+  init(_ file: any MediaFile, _ options: MeasurementOptions) throws(SoundFileError) {
+    if options.loudness || options.draws { try measure(file, options) }
+    if options.checksum { checksum = try Self.checksum(of: file) }
+  }
+
+  private mutating func measure(_ file: any MediaFile, _ options: MeasurementOptions)
+    throws(SoundFileError)
+  {
+    let reader = try SoundReader.floats(path: file.path)
+    let (channels, rate) = (reader.format.channels, reader.format.sampleRate)
+    let loudness =
+      options.loudness
+      ? LoudnessMeter(channels: channels, sampleRate: rate, roles: file.decodedChannelRoles) : nil
+    var peaks =
+      options.waveform.map { _ in
+        PeakTable(frames: reader.frames, parts: 1000, channels: channels)
+      }
+    let spectrum = options.spectrum.flatMap { _ in
+      Spectrogram(frames: reader.frames, channels: channels, sampleRate: rate)
+    }
+    if options.loudness, loudness == nil {
+      Screen.shared.remark(
+        "\(file.path): loudness cannot be measured at \(hertz(rate)) with \(channels) channels")
+    }
+    try unsafe reader.forEachSamples { samples in
+      unsafe peaks?.add(UnsafeBufferPointer(samples))
+      unsafe spectrum?.add(UnsafeBufferPointer(samples))
+      unsafe loudness?.add(samples)
+    }
+    spectrum?.finish()
+    figures = loudness?.figures
+    let title = "\(printable(fileName(file.path))): \(file.format.summary)"
+    if let path = options.waveform, let peaks {
+      let names =
+        file.decodedChannelRoles?.map(\.description) ?? (1...channels).map { "channel \($0)" }
+      let picture = peaks.picture(
+        title, seconds: Double(reader.frames) / rate, names: channels == 1 ? [] : names)
+      let bytes =
+        MeasurementOptions.end(path) == "svg" ? Array(picture.svg.utf8) : picture.png
+      try Self.write(bytes, to: path, isReplacing: options.force)
+    }
+    if let path = options.spectrum {
+      try Self.write(spectrum?.picture(title).png, to: path, isReplacing: options.force)
+    }
+  }
+
+  private static func write(
+    _ bytes: [UInt8]?, to path: String, isReplacing: Bool
+  ) throws(SoundFileError) {
+    guard let bytes else {
+      throw SoundFileError(.cannotWrite("the picture cannot be made"), path: path)
+    }
+    let file = try UnfinishedFile(path, isReplacing: isReplacing)
+    try file.naming { () throws(SoundFileError) in try file.store.write(bytes, at: 0) }
+    try file.finish()
+  }
+
+  private static func checksum(of file: any MediaFile) throws(SoundFileError)
+    -> FileReport.Checksum?
+  {
+    let form = SampleDigest.form(of: file.format)
+    guard let digest = SampleDigest() else { return nil }
+    let reader = try SoundReader(path: file.path, as: form)
+    try unsafe reader.forEachPiece { unsafe digest.add(UnsafeRawBufferPointer($0)) }
+    return FileReport.Checksum(sha256: digest.finish(), samples: SampleDigest.name(of: form))
+  }
+}
