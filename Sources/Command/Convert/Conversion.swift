@@ -183,6 +183,14 @@ struct Conversion {
     return reader.frames
   }
 
+  /// Returns the event of the new file.
+  func event(_ frames: Int64) -> ConvertedEvent {
+    ConvertedEvent(
+      file: reader.path, output: output, frames: frames,
+      duration: Double(frames) / target.sampleRate, container: "\(kind.container)",
+      format: target.summary)
+  }
+
   /// Returns a one-line summary.
   func summary(_ frames: Int64) -> String {
     let seconds = exactClock(Double(frames) / target.sampleRate)

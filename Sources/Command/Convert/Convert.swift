@@ -4,6 +4,7 @@ import Files
 import Glibc
 import RealTime
 import Sessions
+import System
 
 /// `cuejack convert`: converts sound files to another format.
 struct Convert: ParsableCommand {
@@ -63,6 +64,9 @@ struct Convert: ParsableCommand {
   @Flag(help: "Replace existing files.")
   var force = false
 
+  @Flag(help: "Print events as JSON, one object on a line, instead of text.")
+  var json = false
+
   @Flag(help: "Print more messages to standard error.")
   var verbose = false
 
@@ -87,6 +91,7 @@ struct Convert: ParsableCommand {
   }
 
   func run() throws {
+    if json { Screen.shared.startEvents() }
     let signals = StopSignals {}
     CommandLog.start(isVerbose: verbose)
     let jobs: [ConversionJob]
@@ -101,6 +106,17 @@ struct Convert: ParsableCommand {
       Screen.shared.complain("\(error)")
       throw ExitCode.failure
     }
+    Screen.shared.emit(
+      StartedEvent(
+        command: "convert",
+        files: jobs.map { StartedEvent.File(file: $0.input, output: $0.output) }))
+    var code: Int32 = 0
+    do { try run(jobs, signals) } catch let exit as ExitCode { code = exit.rawValue }
+    Screen.shared.emit(FinishedEvent(exitCode: code, files: []))
+    if code != 0 { throw ExitCode(code) }
+  }
+
+  private func run(_ jobs: [ConversionJob], _ signals: StopSignals) throws {
     var failed = false
     var written: Set<String> = []
     for job in jobs {
@@ -130,9 +146,10 @@ struct Convert: ParsableCommand {
     let conversion = try Conversion(reader, to: job.output, self)
     if to != nil { try job.makeFolder() }
     let unfinished = try UnfinishedFile(job.output, isReplacing: force)
+    var nextPosition: UInt64 = 0
     let frames = try unfinished.naming { () throws(SoundFileError) in
       try conversion.run(into: unfinished.store) { part in
-        show(part)
+        show(part, of: job, &nextPosition)
         return signals.received == nil
       }
     }
@@ -140,10 +157,20 @@ struct Convert: ParsableCommand {
     guard let frames else { return false }
     try unfinished.finish()
     Screen.shared.say(conversion.summary(frames))
+    Screen.shared.emit(conversion.event(frames))
     return true
   }
 
-  private func show(_ part: Double) {
+  /// Shows the progress, and emits an event at most once a second.
+  ///
+  /// - Parameter next: Host time of the next event in nanoseconds.
+  private func show(_ part: Double, of job: ConversionJob, _ next: inout UInt64) {
+    let now = HostTime.now
+    if Screen.shared.isJSON, now >= next {
+      next = now + 1_000_000_000
+      let part = (part * 10_000).rounded() / 10_000
+      Screen.shared.emit(PositionEvent(files: [PositionEvent.File(file: job.input, part: part)]))
+    }
     guard Screen.shared.isTerminal else { return }
     let width = max(0, Screen.shared.size.columns - 1)
     let percent = "\(Int(part * 100))%"

@@ -83,13 +83,29 @@ extension LiveSession {
     }
   }
 
-  func progress(ofPlayer index: Int, _ desk: PlayDesk) -> Progress {
+  func progress(ofPlayer index: Int, _ desk: PlayDesk, _ monitor: PlayMonitor) -> Progress {
     let player = players[index]
     let position = desk.position(of: player)
     return Progress(
       name: desk.mark(ofFile: index) + printable(player.name(at: position)),
       position: position,
       duration: player.duration,
-      peaks: player.queue.takePeaks())
+      levels: monitor.levels(ofPlayer: index), details: monitor.details(ofPlayer: index))
+  }
+
+  func startedEvent(_ start: Start) -> StartedEvent {
+    StartedEvent(
+      command: "play", server: players[0].queue.statistics.serverName,
+      frame: start.isPast ? nil : start.frame, hostTime: start.isPast ? nil : start.chosen.hostTime,
+      files: players.map { player in
+        let statistics = player.queue.statistics
+        return StartedEvent.File(
+          file: player.file.path, client: statistics.clientName,
+          ports: zip(statistics.portNames, statistics.connections).map {
+            StartedEvent.Port(port: $0, connections: $1)
+          },
+          format: player.file.format.summary, channels: player.file.format.channels,
+          sampleRate: player.file.format.sampleRate, duration: player.duration)
+      })
   }
 }

@@ -52,7 +52,8 @@ struct LiveSession {
         if pluginClient == nil {
           command.client.show(player.queue, player.queue.statistics.portNames, track.source.path)
         }
-        player.queue.isMetering = Screen.shared.isTerminal
+        // Peaks and clips cost little; the closing line has them.
+        player.queue.isMetering = true
       }
     } catch {
       for player in players { player.close() }
@@ -75,6 +76,11 @@ struct LiveSession {
       try chooseStart()
     }
     try command.client.checkStart(on: players[0].queue)
+    let monitor = PlayMonitor(
+      players,
+      measuresLoudness: command.report.measuresLoudness(
+        channels: players.reduce(0) { $0 + $1.file.format.channels }))
+    defer { monitor.end() }
     for player in players {
       try command.telling(player.file) { () throws(QueueError) in
         try player.queue.start(at: start.queueTime)
@@ -82,19 +88,20 @@ struct LiveSession {
     }
     for player in players { announce(player, start) }
     if let pluginClient { announce(pluginClient) }
+    if Screen.shared.isJSON { Screen.shared.emit(startedEvent(start)) }
     let desk = PlayDesk(players, start)
-    awaitEnds(desk)
+    awaitEnds(desk, monitor)
     let isCut = !desk.isAskedToQuit && !awaitTail()
     let isOver = desk.isAskedToQuit || players.allSatisfy(\.isOver) && !desk.isPaused
     let stop = isOver && !isCut ? nil : signals.received
     Screen.shared.draw([])
     if isCut, stop == nil { Screen.shared.complain("the tail of the plugins was cut off") }
     try finish(
-      desk, isCut: isCut || pluginClient?.chain.hasLostPlugins == true, stoppedBy: stop)
+      desk, monitor, isCut: isCut || pluginClient?.chain.hasLostPlugins == true, stoppedBy: stop)
   }
 
   /// Waits until every file has ended, a signal arrives, or a key ends playing. Shows the progress.
-  private func awaitEnds(_ desk: PlayDesk) {
+  private func awaitEnds(_ desk: PlayDesk, _ monitor: PlayMonitor) {
     let serverName = players[0].queue.statistics.serverName
     var watch = ServerWatch("playing")
     let waiting = WaitingKeys()
@@ -110,16 +117,19 @@ struct LiveSession {
       watch.note(
         players.filter { !$0.isOver }.compactMap(\.queue.absence).first, server: serverName)
       for key in waiting.take() { desk.press(key) }
-      if Screen.shared.isTerminal { draw(desk) }
+      monitor.update { desk.position(of: $0) }
+      if Screen.shared.isTerminal { draw(desk, monitor) }
       _ = awake.wait(timeout: .now() + .milliseconds(100))
     }
   }
 
-  private func draw(_ desk: PlayDesk) {
+  private func draw(_ desk: PlayDesk, _ monitor: PlayMonitor) {
     let size = Screen.shared.size
     let state = desk.state
-    var lines = players.indices.map { progress(ofPlayer: $0, desk) }
-      .lines(columns: size.columns, rows: size.rows - (state == nil ? 0 : 1))
+    var lines = players.indices.map { progress(ofPlayer: $0, desk, monitor) }
+      .lines(
+        columns: size.columns, rows: size.rows - (state == nil ? 0 : 1),
+        isColored: Screen.shared.isColored)
     if let state {
       // The last column stays empty, because some terminals wrap there.
       lines.append(columns(of: state) < size.columns ? state : fitted(state, to: size.columns - 1))
@@ -145,17 +155,20 @@ struct LiveSession {
   }
 
   /// Stops the players, prints summaries, and throws the exit code if it is not 0.
-  private func finish(_ desk: PlayDesk, isCut: Bool, stoppedBy signal: CInt?) throws {
+  private func finish(
+    _ desk: PlayDesk, _ monitor: PlayMonitor, isCut: Bool, stoppedBy signal: CInt?
+  ) throws {
     let start = desk.start
     // Silence all players first.
     for player in players where !player.isOver { try? player.queue.stop() }
+    monitor.end()
     var results = players.map(\.queue.statistics)
     for index in results.indices where desk.hasMoved {
       results[index].lastedFrames = desk.frames(
         ofPlayer: index, lastRun: results[index].lastedFrames)
     }
     var failed = isCut
-    for (player, result) in zip(players, results) {
+    for (index, (player, result)) in zip(players, results).enumerated() {
       if player.queue.isLost, !player.isOver {
         Screen.shared.complain("\(ServerError.lost(server: result.serverName))")
         failed = true
@@ -165,7 +178,7 @@ struct LiveSession {
       }
       // Playing succeeded only if everything was heard without a gap.
       if result.starvedFrames > 0 || result.unheardFrames > 0 { failed = true }
-      Screen.shared.say(summary(player, result, start))
+      Screen.shared.say(summary(player, result, start) + monitor.words(ofPlayer: index))
     }
     let begins = Set(results.compactMap(\.beganAt))
     // After a server restart, each player starts as soon as it can.
@@ -182,8 +195,14 @@ struct LiveSession {
       Screen.shared.remark(
         "frame \(start.frame) was past; playing started on frame \(begin + start.latency)")
     }
-    if let signal { throw ExitCode(128 + signal) }
-    if failed { throw ExitCode.failure }
+    let code = signal.map { 128 + $0 } ?? (failed ? 1 : 0)
+    Screen.shared.emit(
+      FinishedEvent(
+        exitCode: code,
+        files: results.enumerated().map {
+          monitor.report(ofPlayer: $0, $1, latency: start.latency)
+        }))
+    if code != 0 { throw ExitCode(code) }
   }
 
   private func summary(

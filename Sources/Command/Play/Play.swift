@@ -123,6 +123,8 @@ struct Play: ParsableCommand {
 
   @OptionGroup var client: ClientOptions
 
+  @OptionGroup var report: ReportOptions
+
   @OptionGroup var rendering: RenderOptions
 
   @Option(
@@ -200,6 +202,7 @@ struct Play: ParsableCommand {
     let playsOnly = [
       ("--at", client.at != nil), ("--server", client.server != nil),
       ("--connect", !client.connect.isEmpty), ("--no-connect", client.noConnect),
+      ("--json", report.json), ("--loudness", report.loudness),
     ]
     for (option, isGiven) in playsOnly where isGiven {
       try check(
@@ -214,6 +217,7 @@ struct Play: ParsableCommand {
   }
 
   func run() throws {
+    if report.json { Screen.shared.startEvents() }
     if rendering.path == nil { client.joinPipeWire() }
     let awake = DispatchSemaphore(value: 0)
     let signals = StopSignals { awake.signal() }

@@ -45,6 +45,8 @@ struct Record: ParsableCommand {
 
   @OptionGroup var client: ClientOptions
 
+  @OptionGroup var report: ReportOptions
+
   @Flag(help: "Replace an existing file.")
   var force = false
 
@@ -54,6 +56,7 @@ struct Record: ParsableCommand {
   }
 
   func run() throws {
+    if report.json { Screen.shared.startEvents() }
     client.joinPipeWire()
     let awake = DispatchSemaphore(value: 0)
     let signals = StopSignals { awake.signal() }
@@ -96,19 +99,22 @@ struct Record: ParsableCommand {
     }
     if let signal = signals.received { throw ExitCode(128 + signal) }
     announce(recorder, recording.plan, start)
-    recorder.queue.isMetering = Screen.shared.isTerminal
+    let monitor = RecordMonitor(
+      file, recorder,
+      measuresLoudness: report.measuresLoudness(channels: recorder.queue.format.channels))
     try telling { () throws(QueueError) in
       let deviceRate = try recorder.queue.deviceSampleRate()
       let time = start?.time(sampleRate: deviceRate) ?? .atOnce
-      try recorder.start(recording, at: time, limit: limit)
+      try recorder.start(recording, at: time, limit: limit, observer: monitor.meter)
     }
 
+    monitor.emitStart(recording.plan, start)
     let desk = RecordDesk(recorder)
-    awaitEnd(of: recorder, recording, start, desk, signals, awake)
+    awaitEnd(of: recorder, recording, start, desk, monitor, signals, awake)
     let signal = recorder.isOver || desk.isAskedToQuit ? nil : signals.received
     recorder.stop()
     Screen.shared.draw([])
-    try finish(recorder, recording, desk, stoppedBy: signal)
+    try monitor.emittingEnd { try finish(recorder, recording, desk, monitor, stoppedBy: signal) }
   }
 
   // MARK: Before recording
@@ -166,7 +172,7 @@ struct Record: ParsableCommand {
   /// Waits until the recording is complete, a signal arrives, or a key ends it. Shows the progress.
   private func awaitEnd(
     of recorder: FileRecorder, _ recording: RecordingFile, _ start: ChosenStart?,
-    _ desk: RecordDesk,
+    _ desk: RecordDesk, _ monitor: RecordMonitor,
     _ signals: StopSignals, _ awake: DispatchSemaphore
   ) {
     let serverName = recorder.queue.statistics.serverName
@@ -182,10 +188,14 @@ struct Record: ParsableCommand {
     while signals.received == nil, !recorder.isOver, !desk.isAskedToQuit, isThere(recording.store) {
       watch.note(recorder.queue.absence, server: serverName)
       for key in waiting.take() { desk.press(key) }
+      monitor.update(start, recording.store)
       if Screen.shared.isTerminal {
-        var shown = progress(of: recorder, start, recording.store)
+        var shown = monitor.progress(start, recording.store)
         if desk.isPaused { shown.name = "(paused) \(shown.name)" }
-        Screen.shared.draw([shown.line(columns: Screen.shared.size.columns)])
+        let size = Screen.shared.size
+        Screen.shared.draw(
+          shown.lines(
+            columns: size.columns, rows: size.rows, isColored: Screen.shared.isColored))
       }
       _ = awake.wait(timeout: .now() + .milliseconds(100))
     }
@@ -201,26 +211,12 @@ struct Record: ParsableCommand {
     }
   }
 
-  private func progress(of recorder: FileRecorder, _ start: ChosenStart?, _ store: FileStore?)
-    -> RecordingProgress
-  {
-    let queue = recorder.queue
-    var position = Double(recorder.frames) / queue.format.sampleRate
-    if recorder.frames == 0, let start, let now = queue.deviceTime?.hostTime {
-      position = min(0, (Double(now) - Double(start.hostTime)) / 1e9)
-    }
-    return RecordingProgress(
-      name: printable(fileName(file)),
-      position: position, size: (try? store?.byteCount()) ?? 0, overruns: recorder.overruns,
-      peaks: queue.takePeaks())
-  }
-
   // MARK: After recording
 
   /// Completes the file, prints a summary, and throws the exit code if it is not 0.
   private func finish(
     _ recorder: FileRecorder, _ recording: RecordingFile, _ desk: RecordDesk,
-    stoppedBy signal: CInt?
+    _ monitor: RecordMonitor, stoppedBy signal: CInt?
   ) throws {
     guard let store = recording.store, let writer = recording.writer else {
       let old = recording.output.holdsOldFile ? "; the old file is as it was" : ""
@@ -257,7 +253,8 @@ struct Record: ParsableCommand {
     let begin = recorder.queue.statistics.beganAt.map { " from frame \($0)" } ?? ""
     Screen.shared.say(
       "\(kept): recorded \(frames) frames (\(exactClock(seconds)))\(begin); "
-        + "overruns: \(recorder.overruns)\(silence), \(byteCount(size))")
+        + "overruns: \(recorder.overruns)\(silence), \(byteCount(size))\(monitor.words)")
+    monitor.noteEnd(kept, frames: frames, bytes: size)
     if failed { throw ExitCode.failure }
     if let signal, client.seconds != nil { throw ExitCode(128 + signal) }
   }

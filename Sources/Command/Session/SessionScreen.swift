@@ -74,11 +74,17 @@ struct SessionScreen {
       let mark = index == desk.selected && keys != nil ? ">" : " "
       let switches = (track.mute ? "M" : "-") + (track.solo ? "S" : "-")
       let volume = formatted("%+6.1f dB", track.volume)
-      lines.append(
-        "\(mark) \(fitted(printable(track.name), to: 20)) \(switches) \(volume) \(levels.meters)")
+      let name = "\(mark) \(fitted(printable(track.name), to: 20)) \(switches) \(volume)"
+      let line = "\(name) \(levels.meters())"
+      // Colors have no columns, but count as such.
+      let fits = columns(of: line) < size.columns && Screen.shared.isColored
+      lines.append(fits ? "\(name) \(levels.meters(isColored: true))" : line)
     }
     // The last column stays empty, because some terminals wrap there.
-    return lines.map { columns(of: $0) < size.columns ? $0 : fitted($0, to: size.columns - 1) }
+    return lines.map { line in
+      line.contains("\u{1B}") || columns(of: line) < size.columns
+        ? line : fitted(line, to: size.columns - 1)
+    }
   }
 }
 

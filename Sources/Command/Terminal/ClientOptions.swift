@@ -326,16 +326,26 @@ struct ServerWatch {
     guard absence != self.absence else { return }
     let before = self.absence
     self.absence = absence
+    // A server that is back.
+    let back = ServerEvent(event: .back, server: server)
     switch (before, absence) {
     case (_, .serverGone):
-      Screen.shared.remark("\(ServerError.lost(server: server)): waiting until it is back")
+      Screen.shared.remark(
+        "\(ServerError.lost(server: server)): waiting until it is back", as: nil)
+      Screen.shared.emit(ServerEvent(event: .lost, server: server, reason: "gone"))
     case (_, .stalled):
-      Screen.shared.remark("the JACK server “\(server)” runs no cycles: waiting until it does")
+      Screen.shared.remark(
+        "the JACK server “\(server)” runs no cycles: waiting until it does", as: nil)
+      Screen.shared.emit(ServerEvent(event: .lost, server: server, reason: "stalled"))
     case (.rateChange, nil):
-      Screen.shared.remark("the JACK server “\(server)” has another sample rate: \(work) goes on")
+      Screen.shared.remark(
+        "the JACK server “\(server)” has another sample rate: \(work) goes on", as: nil)
+      Screen.shared.emit(back)
     case (_, nil):
-      Screen.shared.remark("the JACK server “\(server)” is back: \(work) goes on")
-    case (_, .rateChange): break
+      Screen.shared.remark("the JACK server “\(server)” is back: \(work) goes on", as: nil)
+      Screen.shared.emit(back)
+    case (_, .rateChange):
+      Screen.shared.emit(ServerEvent(event: .lost, server: server, reason: "rate"))
     }
   }
 }

@@ -10,8 +10,13 @@ import Synchronization
 final class Screen: Sendable {
   static let shared = Screen()
 
-  /// True if standard output is a terminal that supports the progress display.
-  let isTerminal: Bool
+  /// True if standard output is a terminal that supports the progress display, and has no events.
+  var isTerminal: Bool { canDraw && !isJSON }
+  private let canDraw: Bool
+  /// True if the progress display has colors.
+  let isColored: Bool
+  /// True if standard output carries events as lines of JSON.
+  var isJSON: Bool { hasEvents.load(ordering: .acquiring) }
 
   private struct State {
     /// The progress display's lines on the terminal.
@@ -22,14 +27,27 @@ final class Screen: Sendable {
   private let state = Mutex(State())
   /// True if standard output carries sound.
   private let isSound = Atomic<Bool>(false)
+  private let hasEvents = Atomic<Bool>(false)
 
   private init() {
     let isDumb = unsafe getenv("TERM").map { unsafe strcmp($0, "dumb") == 0 } ?? false
-    isTerminal = isatty(STDOUT_FILENO) == 1 && !isDumb
+    canDraw = isatty(STDOUT_FILENO) == 1 && !isDumb
+    // https://no-color.org: any value but an empty one.
+    let refusesColor = unsafe getenv("NO_COLOR").map { unsafe $0.pointee != 0 } ?? false
+    isColored = canDraw && !refusesColor
   }
 
   /// Writes to standard error only from now on, because standard output carries sound.
   func leaveStandardOutput() { isSound.store(true, ordering: .releasing) }
+
+  /// Writes events to standard output from now on, and nothing else. Messages are events, too.
+  func startEvents() { hasEvents.store(true, ordering: .releasing) }
+
+  /// Writes an event on a line of its own, at once, if there are events.
+  func emit(_ event: some Encodable) {
+    guard isJSON, let line = try? JSONText.line(event) else { return }
+    state.withLock { _ in write(line + "\n", to: STDOUT_FILENO) }
+  }
 
   /// The terminal's current size; 80 by 24 if it is unknown.
   var size: (columns: Int, rows: Int) {
@@ -41,12 +59,16 @@ final class Screen: Sendable {
 
   /// Writes lines to standard output, above the progress display.
   func say(_ lines: String...) {
+    if isJSON { return }
     let text = lines.map { "\(printable($0))\n" }.joined()
     above { write(text, to: isSound.load(ordering: .acquiring) ? STDERR_FILENO : STDOUT_FILENO) }
   }
 
   /// Writes a message to standard error, above the progress display.
-  func remark(_ message: String) {
+  ///
+  /// - Parameter event: The event that it is: a warning, unless another one tells of the same.
+  func remark(_ message: String, as event: MessageEvent.Kind? = .warning) {
+    if let event { emit(MessageEvent(event: event, message: message)) }
     above { write("cuejack: \(printable(message))\n", to: STDERR_FILENO) }
   }
 
@@ -54,7 +76,7 @@ final class Screen: Sendable {
   /// throws it.
   func complain(_ message: String) {
     let isNew = state.withLock { $0.told.insert(message).inserted }
-    if isNew { remark(message) }
+    if isNew { remark(message, as: .error) }
   }
 
   /// Draws the progress display, one string per line, none wider than the terminal. An empty array

@@ -41,9 +41,14 @@ package final class FileRecorder: Sendable {
 
   /// Records to `file`, starting at `time`.
   ///
-  /// - Parameter limit: Frames to record; nil to record until `stop`.
-  package func start(_ file: RecordingFile, at time: StartTime, limit: Int64?) throws(QueueError) {
-    feed.begin(file, limit: limit)
+  /// - Parameters:
+  ///   - limit: Frames to record; nil to record until `stop`.
+  ///   - observer: Is told of what is written.
+  package func start(
+    _ file: RecordingFile, at time: StartTime, limit: Int64?,
+    observer: (any RecordingObserver)? = nil
+  ) throws(QueueError) {
+    feed.begin(file, limit: limit, observer)
     try feed.enqueueIdle(queue)
     try queue.start(at: time)
   }
@@ -78,6 +83,14 @@ package final class FileRecorder: Sendable {
   package var silentFrames: Int64 { feed.silentFrames }
 }
 
+/// An observer of what a recorder writes to its file, in the queue's format. Called on the recorder's
+/// callback thread, one call at a time.
+package protocol RecordingObserver: Sendable {
+  func note(_ bytes: UnsafeRawBufferPointer, frames: Int)
+  /// Silence in place of lost frames.
+  func noteSilence(frames: Int64)
+}
+
 /// The consumer of a queue's filled buffers. It writes them to the file, and enqueues them again.
 private final class RecordingFeed: Sendable {
   /// Four seconds in total, in small buffers that reach the file soon.
@@ -88,6 +101,7 @@ private final class RecordingFeed: Sendable {
     /// Buffers that are not enqueued.
     var idle: [UInt32] = []
     var file: RecordingFile?
+    var observer: (any RecordingObserver)?
     var limit: Int64?
     var isEnding = false
     /// True if the queue accepts no more buffers.
@@ -131,9 +145,10 @@ private final class RecordingFeed: Sendable {
     }
   }
 
-  func begin(_ file: RecordingFile, limit: Int64?) {
+  func begin(_ file: RecordingFile, limit: Int64?, _ observer: (any RecordingObserver)?) {
     state.withLock { state in
       state.file = file
+      state.observer = observer
       state.limit = limit
     }
   }
@@ -195,10 +210,12 @@ private final class RecordingFeed: Sendable {
       ($0.file, $0.nextFrame, $0.frames, $0.limit)
     }
     guard let writer = try file?.beginning() else { return }
+    let observer = state.withLock { $0.observer }
     var left = limit.map { $0 - written } ?? .max
     if recording.startFrame > next {
       let lost = min(recording.startFrame - next, left)
       try writer.writeSilence(frames: lost)
+      observer?.noteSilence(frames: lost)
       left -= lost
       state.withLock { state in
         state.frames += lost
@@ -206,8 +223,10 @@ private final class RecordingFeed: Sendable {
       }
     }
     let frames = min(recording.frames, Int(clamping: left))
-    try unsafe writer.write(
-      UnsafeRawBufferPointer(rebasing: buffer.data[..<(frames * format.bytesPerFrame)]))
+    let bytes = unsafe UnsafeRawBufferPointer(
+      rebasing: buffer.data[..<(frames * format.bytesPerFrame)])
+    try unsafe writer.write(bytes)
+    unsafe observer?.note(bytes, frames: frames)
     state.withLock { state in
       state.frames += Int64(frames)
       state.nextFrame = recording.startFrame + Int64(recording.frames)

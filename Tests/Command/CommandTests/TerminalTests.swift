@@ -14,7 +14,7 @@ import Testing
     let result = try run(
       "script",
       ["-qec", "stty cols \(columns) rows \(rows); exec \(words)", file.path],
-      environment: ["TERM": "xterm", "SHELL": "/bin/sh"])
+      environment: ["TERM": "xterm", "SHELL": "/bin/sh", "NO_COLOR": "1"])
     #expect(result.status == 0, "\(result.output)\(result.errors)")
     return text(of: file)
   }
@@ -42,9 +42,10 @@ import Testing
       let mono = #/^right\.wav \[#+-+\]  0:0[01]/0:01 \|====--\| -2\d\.\d dB$/#
       #expect(lines.contains { $0.contains(stereo) }, "\(lines)")
       #expect(lines.contains { $0.contains(mono) }, "\(lines)")
-      // The display is redrawn in place.
+      // The display is redrawn in place: a line for each file, and one for its loudness.
       #expect(lines.filter { $0.hasPrefix("left.wav") }.count >= 5)
-      #expect(display.contains("\u{1B}[1A"))
+      #expect(lines.contains { $0.contains(/^  M -2\d\.\d  S .* LUFS  LRA .* LU  TP -/) })
+      #expect(display.contains("\u{1B}[3A"))
       // Finally the plain lines replace it.
       #expect(display.contains("left.wav: played 72000 frames"))
       #expect(display.contains("right.wav: played 72000 frames"))
@@ -93,7 +94,7 @@ import Testing
       #expect(result.status == 1)
       #expect(shortener.wait(seconds: 30) == 0)
       #expect(
-        text(of: typescript).contains("\r\u{1B}[Jcuejack: \(file.path): the file ended early"))
+        text(of: typescript).contains("\u{1B}[Jcuejack: \(file.path): the file ended early"))
     }
   }
 

@@ -1,0 +1,165 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The events of `--json`: lines of real runs.
+@Suite(.serialized) struct EventTests {
+  private typealias Object = [String: Any]
+
+  /// Returns the events of an output, each of which is one line.
+  private func events(_ output: String) throws -> [Object] {
+    try output.split(separator: "\n").map {
+      try #require(
+        try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any], "\($0)")
+    }
+  }
+
+  private func names(_ events: [Object]) -> [String] {
+    events.compactMap { $0["event"] as? String }
+  }
+
+  private func files(_ event: Object) throws -> [Object] {
+    try #require(event["files"] as? [[String: Any]])
+  }
+
+  private func event(_ name: String, in events: [Object]) throws -> Object {
+    try #require(events.first { $0["event"] as? String == name }, "\(names(events))")
+  }
+
+  @Test func playTellsOfItsStartPositionsAndEnd() throws {
+    try withTemporaryFolder { folder in
+      let one = try WaveFile("1.wav", in: folder, frames: 96_000)
+      let two = try WaveFile("2.wav", in: folder, channels: 1, frames: 48_000)
+      let server = try JackDaemon()
+      let result = try play(
+        [one.path, two.path, "--server", server.name, "--json", "--loudness", "--at", "+0.5"])
+      #expect(result.status == 0, "\(result)")
+      let events = try events(result.output)
+      #expect(names(events).first == "started" && names(events).last == "finished")
+      let started = try event("started", in: events)
+      #expect(started["command"] as? String == "play")
+      #expect(started["server"] as? String == server.name)
+      let begun = try files(started)
+      #expect(begun.map { $0["file"] as? String } == [one.path, two.path])
+      #expect(begun.map { $0["client"] as? String } == ["cuejack-play", "cuejack-play-2"])
+      #expect(begun.map { $0["channels"] as? Int } == [2, 1])
+      #expect(begun.map { $0["duration"] as? Double } == [2, 1])
+      let ports = try #require(begun[0]["ports"] as? [[String: Any]])
+      #expect(ports[1]["port"] as? String == "out_2")
+      #expect(ports[1]["connections"] as? [String] == ["system:playback_2"])
+      #expect(started["hostTime"] as? UInt64 ?? 0 > 0)
+
+      let positions = try events.filter { $0["event"] as? String == "position" }.map(files)
+      #expect(positions.count >= 2)
+      let seconds = positions.compactMap { $0[0]["seconds"] as? Double }
+      #expect(seconds == seconds.sorted() && seconds.first ?? 0 < 0.5)
+      #expect((positions.last?[0]["peaks"] as? [Any])?.count == 2)
+      #expect(positions.last?[0]["loudness"] is Object)
+
+      let finished = try event("finished", in: events)
+      #expect(finished["exitCode"] as? Int == 0)
+      let ends = try files(finished)
+      #expect(ends.map { $0["frames"] as? Int } == [96_000, 48_000])
+      #expect(
+        ends.map { $0["frame"] as? Int } == [started["frame"] as? Int, started["frame"] as? Int])
+      // Noise of 16 bits has samples at full scale.
+      let clips = try #require(ends[0]["clips"] as? Int)
+      let full = one.samples.joined().count { abs($0) >= 32767.0 / 32768 }
+      #expect(clips == full && full > 0)
+      let clip = try #require(
+        events.last { $0["event"] as? String == "clip" && $0["file"] as? String == one.path })
+      #expect(clip["clips"] as? Int == full)
+      #expect(ends[0]["peak"] as? Double == 0 && ends[0]["silentFrames"] as? Int == 0)
+      let loudness = try #require(ends[0]["loudness"] as? Object)
+      #expect(loudness["integrated"] is Double && loudness["truePeak"] is Double)
+    }
+  }
+
+  @Test func aServerThatIsLostAndBackIsTold() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 144_000)
+      let server = try JackDaemon()
+      let take = folder.appendingPathComponent("take.wav").path
+      let player = try Playing([file.path, "--server", server.name, "--json"], in: folder)
+      let recorder = try Playing(
+        "record", [take, "--server", server.name, "--json", "--seconds", "2.5"], in: folder)
+      try player.wait(for: "\"seconds\":0.")
+      try waitForSize(100_000, of: [take])
+      server.kill()
+      for command in [player, recorder] { try command.wait(for: "\"event\":\"lost\"") }
+      try server.start()
+      for command in [player, recorder] { try command.wait(for: "\"event\":\"back\"") }
+      for command in [player, recorder] {
+        let result = try command.result()
+        let events = try events(result.output)
+        let lost = try event("lost", in: events)
+        #expect(lost["server"] as? String == server.name && lost["reason"] as? String == "gone")
+        let finished = try event("finished", in: events)
+        #expect(finished["exitCode"] as? Int32 == result.status)
+        #expect(names(events).last == "finished")
+        // The messages for people are on standard error, too.
+        #expect(result.errors.contains("waiting until it is back"))
+      }
+      let ends = try files(try event("finished", in: try events(player.output)))
+      #expect(ends[0]["restarts"] as? Int == 1)
+      // What was lost is told when it is known, and in the end.
+      let recorded = try events(recorder.output)
+      let end = try #require(try files(try event("finished", in: recorded)).first)
+      #expect(end["frames"] as? Int == 120_000 && end["silentFrames"] as? Int ?? 0 > 0)
+      let xrun = try #require(recorded.last { $0["event"] as? String == "xrun" })
+      #expect(xrun["silentFrames"] as? Int == end["silentFrames"] as? Int)
+    }
+  }
+
+  @Test func recordTellsOfItsFile() throws {
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon()
+      let take = folder.appendingPathComponent("take.flac").path
+      let result = try cuejack(
+        "record", [take, "--server", server.name, "--json", "--seconds", "1.5"])
+      #expect(result.status == 0, "\(result)")
+      let events = try events(result.output)
+      let started = try files(try event("started", in: events))[0]
+      #expect((started["format"] as? String)?.hasPrefix("FLAC, 24-bit") == true)
+      #expect(started["channels"] as? Int == 2 && started["sampleRate"] as? Double == 48000)
+      let end = try files(try event("finished", in: events))[0]
+      #expect(end["frames"] as? Int == 72_000 && end["duration"] as? Double == 1.5)
+      #expect(end["peak"] == nil && end["clips"] as? Int == 0)
+      #expect(end["loudness"] == nil)
+      let positions = try events.filter { $0["event"] as? String == "position" }.map(files)
+      #expect(positions.allSatisfy { $0[0]["bytes"] is Int && $0[0]["frames"] is Int })
+      #expect((positions.last?[0]["peaks"] as? [Any])?.first is NSNull)
+    }
+  }
+
+  @Test func convertTellsOfEachFile() throws {
+    try withTemporaryFolder { folder in
+      let files = try (1...2).map { try WaveFile("\($0).wav", in: folder, frames: 1000 * $0) }
+      let missing = folder.appendingPathComponent("3.wav").path
+      let target = folder.appendingPathComponent("flac").path
+      let result = try cuejack(
+        "convert", ["--to", "flac", "--json"] + files.map(\.path) + [missing, target])
+      #expect(result.status == 1)
+      let events = try events(result.output)
+      #expect(try self.files(try event("started", in: events)).count == 3)
+      let converted = events.filter { $0["event"] as? String == "converted" }
+      #expect(
+        converted.map { $0["output"] as? String } == ["\(target)/1.flac", "\(target)/2.flac"])
+      #expect(converted.map { $0["frames"] as? Int } == [1000, 2000])
+      let error = try event("error", in: events)
+      #expect((error["message"] as? String)?.hasPrefix("\(missing): ") == true)
+      #expect(result.errors == "cuejack: \(error["message"] as? String ?? "")\n")
+      #expect(try event("finished", in: events)["exitCode"] as? Int == 1)
+    }
+  }
+
+  @Test func errorsBeforeTheStartAreEvents() throws {
+    let result = try play(["/nowhere/a.wav", "--json"])
+    #expect(result.status == 1)
+    let events = try events(result.output)
+    #expect(names(events) == ["error"])
+    #expect((events[0]["message"] as? String)?.contains("/nowhere/a.wav") == true)
+    let render = try play(["a.wav", "--json", "--render", "b.wav"])
+    #expect(render.status == 64 && render.errors.contains("--json makes no sense with it"))
+  }
+}
