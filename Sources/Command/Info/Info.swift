@@ -164,6 +164,8 @@ struct FileReport: Encodable {
     /// FFmpeg's name of their form: s32le, f32le or f64le.
     let samples: String
   }
+  /// Broadcast metadata (the chunk 'bext'); absent if there is none.
+  let broadcast: BroadcastReport?
 
   struct Marker: Encodable {
     /// Frames from the start of the sound.
@@ -243,6 +245,9 @@ struct FileReport: Encodable {
     id3TagSize = try file.id3Tag?.count
     markers = try file.chunked?.markers()?.markers.map(Marker.init) ?? []
     regions = try file.chunked?.regions()?.regions.map(Region.init) ?? []
+    broadcast = try file.chunked?.broadcastInfo().map {
+      BroadcastReport($0, file.format.sampleRate)
+    }
   }
 
   /// The report as lines of text.
@@ -271,6 +276,7 @@ struct FileReport: Encodable {
     if let id3TagSize { rows.append(("ID3 tag", "\(id3TagSize) bytes")) }
     rows += tags.sorted { $0.key < $1.key }.map { ("tag", "\($0.key): \($0.value)") }
     rows += markers.map { ("marker", words(for: $0)) }
+    rows += broadcast?.rows ?? []
     for region in regions {
       let positions = region.markers.map(words(for:)).joined(separator: ", ")
       rows.append(("region", region.name.map { "\($0): \(positions)" } ?? positions))

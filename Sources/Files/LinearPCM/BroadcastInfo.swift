@@ -1,0 +1,74 @@
+/// The broadcast metadata of a WAVE or RF64 file: its 'bext' chunk, as EBU Tech 3285 defines it.
+package struct BroadcastInfo: Equatable, Sendable {
+  /// Description of the sound; at most 256 bytes.
+  package var description = ""
+  /// Name of the program or person that made the file, and its reference; at most 32 bytes each.
+  package var originator = ""
+  package var originatorReference = ""
+  /// Date and time of day of the first frame, as in 2026-11-25 and 17:05:00.
+  package var date = ""
+  package var time = ""
+  /// Frames from midnight to the first frame.
+  package var timeReference: UInt64 = 0
+  /// A line for each coding that the sound has had, as EBU R98 defines it.
+  package var codingHistory = ""
+
+  package init() {}
+
+  /// Bytes of the fixed fields, and of those that every version of the chunk has.
+  private static let fixedBytes = 602
+  private static let leastBytes = 346
+
+  /// Parses a chunk; nil if it is too short.
+  init?(_ chunk: [UInt8], isBigEndian: Bool) {
+    guard chunk.count >= Self.leastBytes else { return nil }
+    let bytes = Bytes(chunk)
+    description = bytes.text(at: 0, count: 256)
+    originator = bytes.text(at: 256, count: 32)
+    originatorReference = bytes.text(at: 288, count: 32)
+    date = bytes.text(at: 320, count: 10)
+    time = bytes.text(at: 330, count: 8)
+    let low = bytes.unsigned(at: 338, bytes: 4, bigEndian: isBigEndian)
+    timeReference = bytes.unsigned(at: 342, bytes: 4, bigEndian: isBigEndian) << 32 | low
+    codingHistory = bytes.text(at: Self.fixedBytes)
+  }
+
+  /// Returns the chunk, of version 1 and without a UMID.
+  func chunk(isBigEndian: Bool) -> [UInt8] {
+    func text(_ words: String, _ count: Int) -> [UInt8] {
+      let bytes = Array(words.utf8.prefix(count))
+      return bytes + [UInt8](repeating: 0, count: count - bytes.count)
+    }
+    func number(_ value: UInt64, _ count: Int) -> [UInt8] {
+      [UInt8](value, count: count, bigEndian: isBigEndian)
+    }
+    var bytes = text(description, 256) + text(originator, 32) + text(originatorReference, 32)
+    bytes += text(date, 10) + text(time, 8)
+    bytes += number(timeReference & 0xFFFF_FFFF, 4) + number(timeReference >> 32, 4)
+    bytes += number(1, 2)
+    bytes += [UInt8](repeating: 0, count: Self.fixedBytes - bytes.count)
+    return bytes + Array(codingHistory.utf8)
+  }
+}
+
+extension ChunkedFile {
+  /// True if the container stores broadcast metadata.
+  package var takesBroadcastInfo: Bool { container == .wave || container == .rf64 }
+
+  /// Returns the file's broadcast metadata; nil if it has none. Blocks.
+  package func broadcastInfo() throws(SoundFileError) -> BroadcastInfo? {
+    guard takesBroadcastInfo, let bytes = try chunk("bext", index: 0, most: 1 << 20) else {
+      return nil
+    }
+    return BroadcastInfo(bytes, isBigEndian: hasBigEndianChunks)
+  }
+
+  /// Sets the file's broadcast metadata: before the sound if no sound has been written yet. Blocks.
+  package func setBroadcastInfo(_ info: BroadcastInfo) throws(SoundFileError) {
+    guard takesBroadcastInfo else {
+      throw SoundFileError(
+        .notSupported("\(container) files have no broadcast metadata"), path: path)
+    }
+    try setChunk("bext", index: 0, info.chunk(isBigEndian: hasBigEndianChunks))
+  }
+}
