@@ -127,6 +127,8 @@ package struct Engine: ~Copyable {
   /// Address of the JACK client whose frame counter is read; 0 if the caller drives the cycles.
   private let client: Atomic<UInt>
   private let transportClock = TransportClock()
+  /// Set if cycles read the transport even if they run no graph.
+  private let watchesTransport = Atomic<Bool>(false)
   /// Address of the transport state of cycles that the caller drives; 0 if they have none.
   private let callersTransport = Atomic<UInt>(0)
   /// Offset from a driver's counter to device time; nil if the counter is device time itself, as on
@@ -151,8 +153,12 @@ package struct Engine: ~Copyable {
   /// The latest cycle's times; the anchor before the first one. Any thread.
   package var times: CycleTimes { clock.read() }
 
-  /// Transport state of the latest cycle that ran a graph; nil if there was none. Any thread.
+  /// Transport state of the latest cycle that ran a graph, or of the latest one after
+  /// `watchTransport()`; nil if there was none. Any thread.
   package var transport: TransportReading? { transportClock.read() }
+
+  /// Lets cycles read the transport even if they run no graph. Any thread.
+  package func watchTransport() { watchesTransport.store(true, ordering: .relaxed) }
 
   /// Sets the transport state of the cycles that the caller drives, which it may change between
   /// cycles; nil for none. The caller owns the memory.
@@ -269,9 +275,12 @@ package struct Engine: ~Copyable {
       for i in 0..<(isTooLong ? 0 : processList.count) {
         if unsafe processList.voices[i].pointee.cycle(time) { happened = true }
       }
-      if let graph = unsafe processList.graph {
-        let transport = transportOfCycle()
+      var transport: cue_transport?
+      if unsafe processList.graph != nil || watchesTransport.load(ordering: .relaxed) {
+        transport = transportOfCycle()
         if let transport, transportClock.publish(transport, at: time.frame) { happened = true }
+      }
+      if let graph = unsafe processList.graph {
         unsafe graph.pointee.setFreewheeling(freewheels.load(ordering: .relaxed))
         if unsafe graph.pointee.cycle(
           frames: time.frames, at: time.frame, transport: transport,

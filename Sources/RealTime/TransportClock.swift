@@ -10,6 +10,8 @@ package struct TransportReading: Sendable, Equatable {
   package var isRolling: Bool
   /// True while the transport waits for clients to get ready.
   package var isStarting: Bool
+  /// Device frame of the first cycle that had this state: rolling, starting or neither.
+  package var since: Int64
   /// Tempo and position in beats; nil if nobody gives the transport a tempo.
   package var beats: Beats?
 
@@ -32,6 +34,7 @@ struct TransportClock: ~Copyable {
   private let position = Atomic<Int64>(0)
   /// 0 before the first cycle; 1 stopped, 2 starting, 3 rolling.
   private let state = Atomic<Int>(0)
+  private let since = Atomic<Int64>(0)
   private let beatsPerMinute = Atomic<UInt64>(0)
   private let beat = Atomic<UInt64>(0)
   private let beatSlack = Atomic<UInt64>(0)
@@ -48,6 +51,7 @@ struct TransportClock: ~Copyable {
     self.frame.store(frame, ordering: .relaxed)
     position.store(transport.frame, ordering: .relaxed)
     self.state.store(state, ordering: .relaxed)
+    if isNew { since.store(frame, ordering: .relaxed) }
     let hasBeats = transport.has_beats
     let beats = Double(transport.bar) * Double(transport.beats_per_bar) + transport.bar_beat
     beatsPerMinute.store(
@@ -69,7 +73,7 @@ struct TransportClock: ~Copyable {
       let tempo = Double(bitPattern: beatsPerMinute.load(ordering: .relaxed))
       let reading = TransportReading(
         frame: frame.load(ordering: .relaxed), position: position.load(ordering: .relaxed),
-        isRolling: state == 3, isStarting: state == 2,
+        isRolling: state == 3, isStarting: state == 2, since: since.load(ordering: .relaxed),
         beats: tempo > 0
           ? TransportReading.Beats(
             perMinute: tempo, position: Double(bitPattern: beat.load(ordering: .relaxed)),

@@ -96,6 +96,17 @@ extension InputQueue {
     }
   }
 
+  /// Returns the frame of the run, at the queue's rate, at a device frame since the latest pause or
+  /// return of the server; negative before the run. Nil if no run has begun.
+  package func runFrame(atDeviceFrame frame: Int64) -> Int64? {
+    guard let device = state.read({ $0.isRunning ? $0.device : nil }) else { return nil }
+    let reading = unsafe memory.recorder.pointee.clock.read()
+    let position = DeviceTime.frames(
+      reading.position + frame - reading.frame, atDeviceRate: device.client.sampleRate,
+      toRate: format.sampleRate)
+    return Int64(position.rounded())
+  }
+
   package var statistics: Statistics {
     state.read { state in
       Statistics(

@@ -109,6 +109,16 @@ struct ClipEvent: Encodable {
   let peak: Double?
 }
 
+/// A complete file of a recording in several.
+struct FileEvent: Encodable {
+  let event = "file"
+  let file: String
+  /// The recording's frame that is the file's first, from 0.
+  let firstFrame: Int64
+  let frames: Int64
+  let bytes: Int64
+}
+
 /// A file that was converted.
 struct ConvertedEvent: Encodable {
   let event = "converted"

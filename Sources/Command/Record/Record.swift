@@ -19,8 +19,16 @@ struct Record: ParsableCommand {
       end the recording and complete the file. If the command is killed, the file can be opened and \
       lacks at most the last second.
 
+      %n in the name is the next free number, or with --split the number of the file; the conversions of \
+      strftime, such as %Y%m%d-%H%M%S, are the time of the file's first frame; %% is a percent sign. WAV \
+      and RF64 files of linear PCM have broadcast metadata (bext), with the time of their first frame.
+
       On a terminal, space pauses and goes on, m sets a marker in files that have markers, and q ends the \
-      recording; ? lists the keys.
+      recording; ? lists the keys. With --pre-roll, --start-on-sound or --transport, the first space starts \
+      the recording.
+
+      Inputs that are not connected, lose their connections, or carry nothing but zeros for \
+      \(InputWatch.patience) seconds are reported, once, and so is the end of that. The recording goes on.
 
       Frames that are lost because the disk or the machine was too slow become silence in the file and \
       are counted. If the JACK server goes away, the command waits for it and goes on recording: silence \
@@ -36,10 +44,15 @@ struct Record: ParsableCommand {
         + examples(
           "cuejack record take.wav                          # until Control-C",
           "cuejack record take.flac --at +2 --seconds 60    # exact to the frame",
+          "cuejack record take-%n.wav                       # take-001.wav, then take-002.wav",
+          "cuejack record %Y%m%d-%H%M%S.wav --split 1h",
+          "cuejack record take-%n.wav --start-on-sound -50dB --pre-roll 2",
           "cuejack record talk.m4a --bitrate 96k --channels 1"))
 
   @Argument(help: ArgumentHelp("The file to write.", valueName: "file"), completion: .file())
   var file: String
+
+  @OptionGroup var take: TakeOptions
 
   @OptionGroup var coding: CodingOptions
 
@@ -52,7 +65,10 @@ struct Record: ParsableCommand {
 
   func validate() throws {
     try checkOnce(
-      ClientOptions.singleOptions + ["--format", "--rate", "--channels", "--bits", "--bitrate"])
+      ClientOptions.singleOptions + TakeOptions.singleOptions
+        + ["--format", "--rate", "--channels", "--bits", "--bitrate"])
+    try take.check(with: client)
+    _ = try take.names(for: file)
   }
 
   func run() throws {
@@ -61,13 +77,17 @@ struct Record: ParsableCommand {
     let awake = DispatchSemaphore(value: 0)
     let signals = StopSignals { awake.signal() }
     CommandLog.start(isVerbose: client.verbose)
-    let (kind, output) = try telling { () throws(SoundFileError) in
+    let names = try take.names(for: file)
+    let (kind, claim) = try telling { () throws(SoundFileError) in
       let kind = try SoundFormat(
         path: file, coding, pcm: .pcm(.signedInteger, bits: 24), losslessBits: 24)
       // Check first that the file can be written.
-      return (kind, try ClaimedPath(file, isReplacing: force))
+      return (
+        kind,
+        try RecordingParts.Claim(names, isSplit: take.split != nil, isReplacing: force)
+      )
     }
-    defer { withExtendedLifetime(output) {} }
+    defer { withExtendedLifetime(claim) {} }
     if let signal = signals.received { throw ExitCode(128 + signal) }
 
     let found = try client.findConnections(.output, signals)
@@ -82,39 +102,49 @@ struct Record: ParsableCommand {
       Screen.shared.complain("\(file): --seconds is shorter than a frame")
       throw ExitCode.failure
     }
+    let split = try take.split(of: file, at: rate)
     let start = try telling { () throws(QueueError) in
       try recorder.prepare()
       found.close()
-      client.show(recorder.queue, recorder.queue.statistics.portNames, file)
+      client.show(recorder.queue, recorder.queue.statistics.portNames, claim.name ?? file)
       return try client.at?.start(on: recorder.queue)
     }
     try client.checkStart(on: recorder.queue)
+    let stream = kind.stream(sampleRate: rate, channels: recorder.queue.format.channels)
+    let encoding = PacketEncoder.Options(bitRate: coding.bitrate?.bitsPerSecond)
     let recording = try telling { () throws(SoundFileError) in
-      RecordingFile(
-        output,
+      try RecordingParts(
+        RecordingParts.Options(
+          names, split: split, isReplacing: force, program: "Cuejack \(version)",
+          onMessage: { Screen.shared.remark($0) }, onPart: { tell($0, at: rate) }
+        ),
+        claim
+      ) { path throws(SoundFileError) in
         try SoundWriter.Plan(
-          file, container: kind.container,
-          format: kind.stream(sampleRate: rate, channels: recorder.queue.format.channels),
-          encoding: PacketEncoder.Options(bitRate: coding.bitrate?.bitsPerSecond)))
+          path, container: kind.container, format: stream, encoding: encoding)
+      }
     }
     if let signal = signals.received { throw ExitCode(128 + signal) }
-    announce(recorder, recording.plan, start)
+    announce(recorder, recording, start)
     let monitor = RecordMonitor(
-      file, recorder,
+      recording, recorder,
       measuresLoudness: report.measuresLoudness(channels: recorder.queue.format.channels))
+    let trigger = take.trigger(at: rate)
     try telling { () throws(QueueError) in
       let deviceRate = try recorder.queue.deviceSampleRate()
       let time = start?.time(sampleRate: deviceRate) ?? .atOnce
-      try recorder.start(recording, at: time, limit: limit, observer: monitor.meter)
+      try recorder.start(
+        recording, at: time, limit: limit, trigger: trigger, observer: monitor.meter)
     }
+    if trigger != nil { Screen.shared.say(take.waitingWords(isTerminal: Screen.shared.isTerminal)) }
 
-    monitor.emitStart(recording.plan, start)
-    let desk = RecordDesk(recorder)
+    monitor.emitStart(start)
+    let desk = RecordDesk(recorder, recording, trigger)
     awaitEnd(of: recorder, recording, start, desk, monitor, signals, awake)
     let signal = recorder.isOver || desk.isAskedToQuit ? nil : signals.received
     recorder.stop()
     Screen.shared.draw([])
-    try monitor.emittingEnd { try finish(recorder, recording, desk, monitor, stoppedBy: signal) }
+    try monitor.emittingEnd { try finish(recorder, recording, monitor, stoppedBy: signal) }
   }
 
   // MARK: Before recording
@@ -156,11 +186,14 @@ struct Record: ParsableCommand {
     try client.telling(file, cannotBe: "recorded", body)
   }
 
-  private func announce(_ recorder: FileRecorder, _ plan: SoundWriter.Plan, _ start: ChosenStart?) {
+  private func announce(
+    _ recorder: FileRecorder, _ recording: RecordingParts, _ start: ChosenStart?
+  ) {
+    let plan = recording.plan
     let statistics = recorder.queue.statistics
     let start = start.map { ", \($0.words)" } ?? ""
     Screen.shared.say(
-      "\(file): server \(statistics.serverName), client \(statistics.clientName), "
+      "\(recording.path): server \(statistics.serverName), client \(statistics.clientName), "
         + "\(plan.container): \(plan.format.summary)\(start)")
     for (port, connections) in zip(statistics.portNames, statistics.connections) {
       Screen.shared.say("  \(listed(connections)) -> \(statistics.clientName):\(port)")
@@ -171,12 +204,13 @@ struct Record: ParsableCommand {
 
   /// Waits until the recording is complete, a signal arrives, or a key ends it. Shows the progress.
   private func awaitEnd(
-    of recorder: FileRecorder, _ recording: RecordingFile, _ start: ChosenStart?,
+    of recorder: FileRecorder, _ recording: RecordingParts, _ start: ChosenStart?,
     _ desk: RecordDesk, _ monitor: RecordMonitor,
     _ signals: StopSignals, _ awake: DispatchSemaphore
   ) {
     let serverName = recorder.queue.statistics.serverName
     var watch = ServerWatch("recording")
+    var inputs = InputWatch(recorder)
     let waiting = WaitingKeys()
     let keys =
       Screen.shared.isTerminal
@@ -187,10 +221,13 @@ struct Record: ParsableCommand {
     defer { keys?.end() }
     while signals.received == nil, !recorder.isOver, !desk.isAskedToQuit, isThere(recording.store) {
       watch.note(recorder.queue.absence, server: serverName)
+      inputs.look()
       for key in waiting.take() { desk.press(key) }
-      monitor.update(start, recording.store)
+      desk.tellStart()
+      monitor.update(start)
       if Screen.shared.isTerminal {
-        var shown = monitor.progress(start, recording.store)
+        var shown = monitor.progress(start)
+        if desk.isWaiting { shown.name = "(waiting) \(shown.name)" }
         if desk.isPaused { shown.name = "(paused) \(shown.name)" }
         let size = Screen.shared.size
         Screen.shared.draw(
@@ -199,6 +236,7 @@ struct Record: ParsableCommand {
       }
       _ = awake.wait(timeout: .now() + .milliseconds(100))
     }
+    desk.tellStart()
   }
 
   private func isThere(_ store: FileStore?) -> Bool {
@@ -215,18 +253,24 @@ struct Record: ParsableCommand {
 
   /// Completes the file, prints a summary, and throws the exit code if it is not 0.
   private func finish(
-    _ recorder: FileRecorder, _ recording: RecordingFile, _ desk: RecordDesk,
-    _ monitor: RecordMonitor, stoppedBy signal: CInt?
+    _ recorder: FileRecorder, _ recording: RecordingParts, _ monitor: RecordMonitor,
+    stoppedBy signal: CInt?
   ) throws {
     guard let store = recording.store, let writer = recording.writer else {
-      let old = recording.output.holdsOldFile ? "; the old file is as it was" : ""
-      Screen.shared.say("\(file): nothing was recorded\(old)")
-      throw recorder.hasFailed ? ExitCode.failure : ExitCode(128 + (signal ?? 0))
+      let parts = recording.completedParts
+      if parts > 0 {
+        return try end(recorder, recording, monitor, files: parts, stoppedBy: signal)
+      }
+      let old = recording.holdsOldFile ? "; the old file is as it was" : ""
+      Screen.shared.say("\(recording.path): nothing was recorded\(old)")
+      if recorder.hasFailed { throw ExitCode.failure }
+      if let signal { throw ExitCode(128 + signal) }
+      return
     }
+    let file = recording.path
     var failed = recorder.hasFailed
     do throws(SoundFileError) {
-      try desk.writeMarkers(to: writer.file)
-      try writer.close()
+      try recording.finish()
     } catch {
       Screen.shared.complain("\(error)")
       failed = true
@@ -247,16 +291,43 @@ struct Record: ParsableCommand {
       throw ExitCode.failure
     }
     let size = (try? store.byteCount()) ?? 0
+    if take.split == nil {
+      Screen.shared.say(
+        "\(kept): \(summary(of: recorder, frames: frames)), \(byteCount(size))\(monitor.words)")
+      monitor.noteEnd(kept, frames: frames, bytes: size)
+    } else {
+      let part = RecordingParts.Part(
+        path: kept, frames: frames, firstFrame: recording.partStart, bytes: size)
+      tell(part, at: recorder.queue.format.sampleRate)
+    }
+    if failed { throw ExitCode.failure }
+    try end(
+      recorder, recording, monitor, files: recording.completedParts + 1, stoppedBy: signal)
+  }
+
+  /// Prints a summary of all files of a recording, and throws the exit code if it is not 0.
+  private func end(
+    _ recorder: FileRecorder, _ recording: RecordingParts, _ monitor: RecordMonitor, files: Int,
+    stoppedBy signal: CInt?
+  ) throws {
+    if take.split != nil {
+      let frames = recording.frames
+      Screen.shared.say(
+        "\(files) file\(files == 1 ? "" : "s"): \(summary(of: recorder, frames: frames))\(monitor.words)"
+      )
+      monitor.noteEnd(recording.path, frames: frames, bytes: nil)
+    }
+    if recorder.hasFailed { throw ExitCode.failure }
+    if let signal, client.seconds != nil { throw ExitCode(128 + signal) }
+  }
+
+  private func summary(of recorder: FileRecorder, frames: Int64) -> String {
     let seconds = Double(frames) / recorder.queue.format.sampleRate
     let silence =
       recorder.silentFrames > 0 ? " (\(recorder.silentFrames) frames of silence)" : ""
-    let begin = recorder.queue.statistics.beganAt.map { " from frame \($0)" } ?? ""
-    Screen.shared.say(
-      "\(kept): recorded \(frames) frames (\(exactClock(seconds)))\(begin); "
-        + "overruns: \(recorder.overruns)\(silence), \(byteCount(size))\(monitor.words)")
-    monitor.noteEnd(kept, frames: frames, bytes: size)
-    if failed { throw ExitCode.failure }
-    if let signal, client.seconds != nil { throw ExitCode(128 + signal) }
+    let begin = recorder.firstDeviceFrame.map { " from frame \($0)" } ?? ""
+    return "recorded \(frames) frames (\(exactClock(seconds)))\(begin); "
+      + "overruns: \(recorder.overruns)\(silence)"
   }
 
   /// Returns the valid frames of a file; prints an error and returns nil if it cannot be opened.
@@ -268,6 +339,14 @@ struct Record: ParsableCommand {
       return nil
     }
   }
+}
+
+/// Tells of a complete file of a recording that goes on, or has ended. Any thread.
+private func tell(_ part: RecordingParts.Part, at rate: Double) {
+  Screen.shared.say(part.words(at: rate))
+  Screen.shared.emit(
+    FileEvent(
+      file: part.path, firstFrame: part.firstFrame, frames: part.frames, bytes: part.bytes))
 }
 
 /// The outcome of saving a file that may have been deleted while it was written.

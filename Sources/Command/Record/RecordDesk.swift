@@ -6,25 +6,51 @@ import Sessions
 /// The actions of the keys of `cuejack record`. Main thread.
 final class RecordDesk {
   private let recorder: FileRecorder
-  /// Frames of the markers.
-  private var markers: [Int64] = []
+  private let recording: RecordingParts
+  /// The start that the recording waits for; nil if it waits for none.
+  private let trigger: RecordingTrigger?
+  /// True once the start was reported.
+  private var hasToldStart = false
   private(set) var isPaused = false
   /// True if q was pressed.
   private(set) var isAskedToQuit = false
 
   private static let help = "space  pause, go on    m  marker    q  end the recording"
+  private static let waitingHelp = "space  start the recording    q  end without a recording"
 
-  init(_ recorder: FileRecorder) { self.recorder = recorder }
+  init(_ recorder: FileRecorder, _ recording: RecordingParts, _ trigger: RecordingTrigger?) {
+    self.recorder = recorder
+    self.recording = recording
+    self.trigger = trigger
+  }
+
+  /// True while the recording waits for its start.
+  var isWaiting: Bool { trigger?.hasBegun == false }
 
   /// Carries out a key.
   func press(_ key: KeyReader.Key) {
     switch key {
-    case .character(" "): togglePause()
+    case .character(" "): if isWaiting { begin() } else { togglePause() }
     case .character("m"): addMarker()
     case .character("q"): isAskedToQuit = true
-    case .character("?"): Screen.shared.say(Self.help)
+    case .character("?"): Screen.shared.say(isWaiting ? Self.waitingHelp : Self.help)
     default: break
     }
+  }
+
+  /// Starts the recording now.
+  private func begin() {
+    guard let frame = recorder.queue.currentFrame, frame >= 0 else {
+      return Screen.shared.remark("cannot start now: the server runs no cycles yet")
+    }
+    trigger?.begin(at: Int64(frame.rounded()))
+  }
+
+  /// Reports the start that the recording has waited for, once.
+  func tellStart() {
+    guard trigger != nil, !hasToldStart, let frame = recorder.firstDeviceFrame else { return }
+    hasToldStart = true
+    Screen.shared.say("\(recording.path): records from frame \(frame) on")
   }
 
   private func togglePause() {
@@ -37,22 +63,13 @@ final class RecordDesk {
   }
 
   private func addMarker() {
-    guard let frame = recorder.queue.currentFrame, frame >= 0 else { return }
-    markers.append(Int64(frame))
-    let seconds = frame / recorder.queue.format.sampleRate
-    Screen.shared.say("marker \(markers.count) at \(exactClock(seconds))")
-  }
-
-  /// Writes the markers into a file that is about to be closed. Prints a message if it has none.
-  func writeMarkers(to file: any MediaFile) throws(SoundFileError) {
-    guard !markers.isEmpty else { return }
-    guard let chunks = file.chunked, var list = try chunks.markers() else {
-      Screen.shared.remark("\(file.path): this kind of file has no markers: they are lost")
+    guard let frame = recorder.queue.currentFrame, frame >= 0, let first = recorder.firstFrame
+    else {
       return
     }
-    list.markers = markers.enumerated().map { index, frame in
-      MediaMarker(position: Double(frame), name: "\(index + 1)", id: Int32(index + 1))
-    }
-    try chunks.setMarkers(list)
+    let position = max(0, Int64(frame) - first)
+    let number = recording.addMarker(at: position)
+    let seconds = Double(position) / recorder.queue.format.sampleRate
+    Screen.shared.say("marker \(number) at \(exactClock(seconds))")
   }
 }

@@ -13,7 +13,7 @@ import System
 final class RecordMonitor {
   /// Measures what is written.
   let meter: RecordMeter
-  private let path: String
+  private let recording: RecordingParts
   private let recorder: FileRecorder
   private var hold = PeakHold()
   /// Greatest peaks since the last event.
@@ -25,16 +25,16 @@ final class RecordMonitor {
   private var toldClips: UInt64 = 0
   private var end: FinishedEvent.File
 
-  init(_ path: String, _ recorder: FileRecorder, measuresLoudness: Bool) {
-    self.path = path
+  init(_ recording: RecordingParts, _ recorder: FileRecorder, measuresLoudness: Bool) {
+    self.recording = recording
     self.recorder = recorder
     meter = RecordMeter(recorder.queue.format, measuresLoudness: measuresLoudness)
-    end = FinishedEvent.File(file: path)
+    end = FinishedEvent.File(file: recording.path)
     recorder.queue.isMetering = true
   }
 
   /// Takes the latest peaks, and emits events. Call it several times per second.
-  func update(_ start: ChosenStart?, _ store: FileStore?) {
+  func update(_ start: ChosenStart?) {
     let new = recorder.queue.takePeaks()
     let now = HostTime.now
     hold.note(new, clips: meter.clips, at: now)
@@ -47,7 +47,7 @@ final class RecordMonitor {
       PositionEvent(files: [
         PositionEvent.File(
           file: path, seconds: (position(start) * 1000).rounded() / 1000, frames: recorder.frames,
-          bytes: (try? store?.byteCount()) ?? 0, peaks: peaks.levels, clips: meter.clipCount,
+          bytes: bytes, peaks: peaks.levels, clips: meter.clipCount,
           loudness: meter.latest.map(LoudnessReport.init))
       ]))
     peaks = []
@@ -67,6 +67,10 @@ final class RecordMonitor {
     }
   }
 
+  /// The file that is written now, and its size.
+  private var path: String { recording.path }
+  private var bytes: Int64 { (try? recording.store?.byteCount()) ?? 0 }
+
   /// Recorded seconds; negative before the start.
   private func position(_ start: ChosenStart?) -> Double {
     if recorder.frames == 0, let start, let now = recorder.queue.deviceTime?.hostTime {
@@ -75,12 +79,12 @@ final class RecordMonitor {
     return Double(recorder.frames) / recorder.queue.format.sampleRate
   }
 
-  func progress(_ start: ChosenStart?, _ store: FileStore?) -> RecordingProgress {
+  func progress(_ start: ChosenStart?) -> RecordingProgress {
     let clips = meter.clipCount
     let mark = clips > 0 ? ["clips: \(clips)"] : []
     return RecordingProgress(
       name: printable(fileName(path)),
-      position: position(start), size: (try? store?.byteCount()) ?? 0, overruns: recorder.overruns,
+      position: position(start), size: bytes, overruns: recorder.overruns,
       levels: hold.levels,
       details: (meter.latest?.displays ?? [""]).map {
         ([$0] + mark).filter { !$0.isEmpty }.joined(separator: "  ")
@@ -96,8 +100,9 @@ final class RecordMonitor {
 
   // MARK: Events
 
-  func emitStart(_ plan: SoundWriter.Plan, _ start: ChosenStart?) {
+  func emitStart(_ start: ChosenStart?) {
     guard Screen.shared.isJSON else { return }
+    let plan = recording.plan
     let statistics = recorder.queue.statistics
     Screen.shared.emit(
       StartedEvent(
@@ -115,11 +120,11 @@ final class RecordMonitor {
   }
 
   /// Notes what was recorded, for the last event.
-  func noteEnd(_ path: String, frames: Int64, bytes: Int64) {
+  func noteEnd(_ path: String, frames: Int64, bytes: Int64?) {
     end = FinishedEvent.File(
       file: path, frames: frames,
       duration: Double(frames) / recorder.queue.format.sampleRate,
-      frame: recorder.queue.statistics.beganAt, bytes: bytes, overruns: recorder.overruns,
+      frame: recorder.firstDeviceFrame, bytes: bytes, overruns: recorder.overruns,
       silentFrames: recorder.silentFrames, peak: decibels(Double(meter.peak)).map(hundredths),
       clips: meter.clipCount, loudness: meter.figures.map(LoudnessReport.init))
   }

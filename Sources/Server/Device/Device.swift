@@ -127,8 +127,11 @@ package final class Device: Sendable {
 
   // MARK: Time
 
-  /// Transport state of the latest cycle; nil if no cycle has run a graph on this client.
+  /// Transport state of the latest cycle; nil if no cycle has run a graph on this client, or followed
+  /// `watchTransport()`.
   package var transport: TransportReading? { engine.transport }
+  /// Lets cycles read the transport even if they run no graph.
+  package func watchTransport() { engine.watchTransport() }
   var clock: DeviceClock { DeviceClock(link: link, engine: engine, losses: losses) }
   /// Device time now. It stays within the latest cycle until the next one begins, even if that is
   /// late.

@@ -43,8 +43,10 @@ final class EngineMemory: @unchecked Sendable {
   var times: CycleTimes { unsafe engine.pointee.times }
   /// First device frame of the cycle after the latest; nil before the first one.
   var upcomingFrame: Int64? { unsafe engine.pointee.upcomingFrame }
-  /// Transport state of the latest cycle that ran a graph; nil if there was none.
+  /// Transport state of the latest cycle that read it; nil if there was none.
   var transport: TransportReading? { unsafe engine.pointee.transport }
+  /// Lets cycles read the transport even if they run no graph.
+  func watchTransport() { unsafe engine.pointee.watchTransport() }
   /// Number of cycles that have begun.
   var cyclesBegun: UInt64 { unsafe engine.pointee.cyclesBegun }
   /// Number of cycles in a row without a gap or a jump of the counter.

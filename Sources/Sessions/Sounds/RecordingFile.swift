@@ -5,7 +5,7 @@ import Synchronization
 /// file stays unchanged.
 ///
 /// Any thread; blocks.
-package final class RecordingFile: Sendable {
+package final class RecordingFile: RecordingOutput {
   package let output: ClaimedPath
   /// Container, format and encoder settings of the file.
   package let plan: SoundWriter.Plan
@@ -20,6 +20,18 @@ package final class RecordingFile: Sendable {
   package var store: FileStore? { begun.withLock { $0?.store } }
   /// The file's writer; nil before the first frame. One thread at a time may use it.
   package var writer: SoundWriter? { begun.withLock { $0?.writer } }
+
+  package func append(_ bytes: UnsafeRawBufferPointer, at hostTime: UInt64)
+    throws(SoundFileError)
+  {
+    try unsafe beginning().write(bytes)
+  }
+
+  package func appendSilence(frames: Int64, at hostTime: UInt64) throws(SoundFileError) {
+    try beginning().writeSilence(frames: frames)
+  }
+
+  package func checkpoint() throws(SoundFileError) { try writer?.checkpoint() }
 
   /// Returns the file's writer, and creates the file on the first call.
   package func beginning() throws(SoundFileError) -> SoundWriter {

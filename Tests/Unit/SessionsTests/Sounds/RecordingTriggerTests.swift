@@ -1,0 +1,140 @@
+import AudioQueue
+import Codecs
+import Files
+import Foundation
+import RealTime
+import TestSupport
+import Testing
+
+@testable import Sessions
+
+/// Recordings that wait for their start while they listen.
+@Suite(.serialized) struct RecordingTriggerTests {
+  /// Expects that a file holds the noise from one frame to another.
+  private func expect(
+    _ paths: [String], _ frames: Range<Int64>,
+    hears: (Int64, Int) -> Float = RecordingRig.noise, _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    let found = try paths.flatMap { try samples(of: $0) }
+    let expected = frames.flatMap { frame in (1...2).map { hears(frame, $0) } }
+    #expect(found.count == expected.count, sourceLocation: location)
+    #expect(found == expected, sourceLocation: location)
+  }
+
+  /// The level is exceeded, not only reached, on the second channel.
+  @Test(
+    arguments: ["s16", "s24", "s32", "f32", "u8", "f64", "flac"], [0, 1000, 30_000])
+  func soundStartsOnItsFrame(coding: String, preRoll: Int64) throws {
+    let level: Float = 0.25
+    @Sendable func hears(_ frame: Int64, _ input: Int) -> Float {
+      switch frame {
+      case 13_007...: input == 2 || frame > 14_000 ? -0.5 : 0
+      case 9000..<9100: input == 1 ? 0.25 : -0.25
+      default: 0
+      }
+    }
+    try withTemporaryFolder { folder in
+      let rig = try RecordingRig(
+        coding == "flac" ? "a.flac" : "a.wav", in: folder, coding: SoundCoding(coding), hears: hears
+      )
+      let trigger = RecordingTrigger(preRollFrames: preRoll, threshold: level)
+      try rig.start(limit: 20_000, trigger: trigger)
+      try rig.run(frames: 60_000)
+      try wait(for: "the end") { rig.recorder.isOver }
+      #expect(trigger.hasBegun)
+      let first = max(0, 13_007 - preRoll)
+      #expect(rig.recorder.firstFrame == first && rig.recorder.firstDeviceFrame == first)
+      try expect(rig.finish(), first..<first + 20_000, hears: hears)
+    }
+  }
+
+  @Test func whatIsTooQuietStartsNothing() throws {
+    try withTemporaryFolder { folder in
+      let rig = try RecordingRig("a.wav", in: folder) { _, _ in 0.25 }
+      try rig.start(trigger: RecordingTrigger(threshold: 0.25))
+      try rig.run(frames: 60_000)
+      try wait(for: "all frames") { rig.recorder.receivedFrames == 60_000 }
+      #expect(try rig.finish() == [])
+      #expect(rig.recorder.frames == 0)
+    }
+  }
+
+  /// The start is given while the recorder has less or more than its frame. With a split, the pre-roll is
+  /// divided, too.
+  @Test(arguments: [(Int64(30_001), Int64(24_000)), (30_001, 40_000), (90_000, 24_000)])
+  func aKeyKeepsThePreRoll(start: Int64, preRoll: Int64) throws {
+    try withTemporaryFolder { folder in
+      let rig = try RecordingRig("a.wav", in: folder, split: .frames(7001))
+      let trigger = RecordingTrigger(preRollFrames: preRoll)
+      try rig.start(trigger: trigger)
+      try rig.run(frames: 30_250)
+      trigger.begin(at: start)
+      trigger.begin(at: 5)
+      try rig.run(frames: 69_750)
+      try expect(rig.finish(), max(0, start - preRoll)..<100_000)
+    }
+  }
+
+  /// The history of frames that were lost is silence.
+  @Test func lostFramesAreInThePreRoll() throws {
+    @Sendable func hears(_ frame: Int64, _ input: Int) -> Float {
+      (8000..<9000).contains(frame) ? 0 : RecordingRig.noise(frame, input)
+    }
+    try withTemporaryFolder { folder in
+      let rig = try RecordingRig("a.wav", in: folder, hears: hears)
+      let trigger = RecordingTrigger(preRollFrames: 20_000)
+      try rig.start(limit: 30_000, trigger: trigger)
+      try rig.run(frames: 8000)
+      rig.server.miss(frames: 1000)
+      try rig.run(frames: 15_000)
+      trigger.begin(at: 24_123)
+      try rig.run(frames: 30_000)
+      try expect(rig.finish(), 4123..<34_123, hears: hears)
+    }
+  }
+
+  /// From the first frame of the cycle in which the transport rolls to that of the cycle in which it
+  /// stands. Neither is a boundary of the recorder's buffers.
+  @Test(arguments: [0, 3000]) func theTransportStartsAndEnds(preRoll: Int64) throws {
+    try withTemporaryFolder { folder in
+      let rig = try RecordingRig("a.wav", in: folder)
+      try rig.start(trigger: RecordingTrigger(preRollFrames: preRoll, followsTransport: true))
+      try rig.run(frames: 20_000)
+      try wait(for: "a look at the transport") { rig.recorder.receivedFrames >= 18_000 }
+      try rig.run(frames: 5250)
+      rig.setTransport(isRolling: true)
+      try rig.run(frames: 35_500)
+      try wait(for: "the start") { rig.recorder.frames > 0 }
+      rig.setTransport(isRolling: false)
+      try rig.run(frames: 20_000)
+      try wait(for: "the end") { rig.recorder.isOver }
+      #expect(!rig.recorder.hasFailed)
+      try expect(rig.finish(), (25_250 - preRoll)..<60_750)
+    }
+  }
+
+  @Test func aTransportThatRollsAlreadyStartsAtOnce() throws {
+    try withTemporaryFolder { folder in
+      let rig = try RecordingRig("a.wav", in: folder)
+      rig.setTransport(isRolling: true)
+      try rig.start(limit: 30_000, trigger: RecordingTrigger(followsTransport: true))
+      try rig.run(frames: 40_000)
+      try wait(for: "the end") { rig.recorder.isOver }
+      try expect(rig.finish(), 0..<30_000)
+    }
+  }
+
+  /// Zeros are counted for each channel, in all formats.
+  @Test(arguments: ["s16", "u8", "f32", "s24"]) func zerosAreCounted(coding: String) throws {
+    try withTemporaryFolder { folder in
+      let rig = try RecordingRig("a.wav", in: folder, coding: SoundCoding(coding)) { frame, input in
+        input == 1 && frame < 7000 || input == 2 && frame == 20_123 ? 0.5 : 0
+      }
+      try rig.start()
+      try rig.run(frames: 36_000)
+      try wait(for: "the buffers") { rig.recorder.receivedFrames == 36_000 }
+      #expect(rig.recorder.silence == [29_000, 15_876])
+      _ = try rig.finish()
+    }
+  }
+}
