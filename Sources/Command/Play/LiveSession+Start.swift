@@ -53,6 +53,12 @@ extension LiveSession {
     }
   }
 
+  /// JACK's transport, for the clients of the players.
+  var followedTransport: PlayTransport? {
+    let awake = awake
+    return players[0].queue.runningDevice.map { PlayTransport($0) { awake.signal() } }
+  }
+
   func announce(_ pluginClient: PluginClient) {
     let name = pluginClient.device.client.name
     let latency = pluginClient.chain.latencyFrames
@@ -73,8 +79,9 @@ extension LiveSession {
   func announce(_ player: FilePlayer, _ start: Start) {
     let statistics = player.queue.statistics
     let when =
-      start.isPast
-      ? "that time is past: starts at once" : start.chosen.words
+      command.transport
+      ? "follows the transport"
+      : start.isPast ? "that time is past: starts at once" : start.chosen.words
     Screen.shared.say(
       "\(player.file.path): server \(statistics.serverName), client \(statistics.clientName), "
         + when)

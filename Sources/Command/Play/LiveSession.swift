@@ -13,7 +13,7 @@ struct LiveSession {
   let pluginClient: PluginClient?
   private let signals: StopSignals
   /// Signalled when a file ends or a signal arrives.
-  private let awake: DispatchSemaphore
+  let awake: DispatchSemaphore
 
   /// Opens the clients and converts the first frames of every file.
   init(
@@ -81,7 +81,8 @@ struct LiveSession {
       measuresLoudness: command.report.measuresLoudness(
         channels: players.reduce(0) { $0 + $1.file.format.channels }))
     defer { monitor.end() }
-    for player in players {
+    let transport = command.transport ? followedTransport : nil
+    for player in players where transport == nil {
       try command.telling(player.file) { () throws(QueueError) in
         try player.queue.start(at: start.queueTime)
       }
@@ -89,7 +90,7 @@ struct LiveSession {
     for player in players { announce(player, start) }
     if let pluginClient { announce(pluginClient) }
     if Screen.shared.isJSON { Screen.shared.emit(startedEvent(start)) }
-    let desk = PlayDesk(players, start)
+    let desk = PlayDesk(players, start, transport)
     awaitEnds(desk, monitor)
     let isCut = !desk.isAskedToQuit && !awaitTail()
     let isOver = desk.isAskedToQuit || players.allSatisfy(\.isOver) && !desk.isPaused
@@ -116,6 +117,7 @@ struct LiveSession {
     while signals.received == nil, !desk.isOver {
       watch.note(
         players.filter { !$0.isOver }.compactMap(\.queue.absence).first, server: serverName)
+      desk.followTransport()
       for key in waiting.take() { desk.press(key) }
       monitor.update { desk.position(of: $0) }
       if Screen.shared.isTerminal { draw(desk, monitor) }

@@ -121,6 +121,16 @@ struct Play: ParsableCommand {
     transform: TimeValue.init(parsing:))
   var stagger: TimeValue?
 
+  @Flag(
+    help: ArgumentHelp(
+      "Follow JACK's transport: play while it rolls, from where it is.",
+      discussion: """
+        The transport's frame 0 is the beginning of the files. They start on the frame on which the transport \
+        rolls, pause when it stops, and move when it is moved. On a terminal, the keys that pause and \
+        move control the transport. The command ends with the last frame of the files.
+        """))
+  var transport = false
+
   @OptionGroup var client: ClientOptions
 
   @OptionGroup var report: ReportOptions
@@ -200,7 +210,7 @@ struct Play: ParsableCommand {
         "--render needs an end: give --seconds with --loop")
     }
     let playsOnly = [
-      ("--at", client.at != nil), ("--server", client.server != nil),
+      ("--at", client.at != nil), ("--transport", transport), ("--server", client.server != nil),
       ("--connect", !client.connect.isEmpty), ("--no-connect", client.noConnect),
       ("--json", report.json), ("--loudness", report.loudness),
     ]
@@ -208,6 +218,7 @@ struct Play: ParsableCommand {
       try check(
         rendering.path == nil, "--render needs no server: \(option) makes no sense with it")
     }
+    try check(client.at == nil || !transport, "--at and --transport exclude each other")
     try check(!plugins.isEmpty || tail == nil, "--tail is for --plugin")
     try controllers.check(plugins: plugins.count, isRendering: rendering.path != nil)
     for name in isolated {

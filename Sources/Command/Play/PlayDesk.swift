@@ -25,6 +25,10 @@ final class WaitingKeys: Sendable {
 final class PlayDesk {
   private let players: [FilePlayer]
   private let latency: Int64
+  /// The transport that the players follow; nil if they follow none.
+  private let transport: PlayTransport?
+  /// True if the latest run that the transport began has something to play.
+  private var hasBegun = false
   /// Start of the present run, and the position on which it began, in seconds from the common start.
   private(set) var start: LiveSession.Start
   private var origin = 0.0
@@ -52,9 +56,14 @@ final class PlayDesk {
     "m, s  mute the file, or only it   l  loop       q  quit",
   ]
 
-  init(_ players: [FilePlayer], _ start: LiveSession.Start) {
+  init(
+    _ players: [FilePlayer], _ start: LiveSession.Start, _ transport: PlayTransport? = nil
+  ) {
     self.players = players
     self.start = start
+    self.transport = transport
+    // The players wait for the transport.
+    pausedAt = transport == nil ? nil : 0
     latency = start.latency
     played = players.map { _ in 0 }
     isLooping = players.allSatisfy { $0.clip.frames == nil }
@@ -64,7 +73,9 @@ final class PlayDesk {
   var isPaused: Bool { pausedAt != nil }
 
   /// True if nothing is left to play.
-  var isOver: Bool { isAskedToQuit || !isPaused && players.allSatisfy(\.isOver) }
+  var isOver: Bool {
+    isAskedToQuit || (transport == nil || hasBegun) && !isPaused && players.allSatisfy(\.isOver)
+  }
 
   /// Seconds from the common start.
   private var position: Double {
@@ -90,7 +101,14 @@ final class PlayDesk {
 
   private func press(_ character: Character) {
     switch character {
-    case " ": if let pausedAt { begin(at: pausedAt) } else { pause() }
+    case " ":
+      if let transport {
+        transport.toggle()
+      } else if let pausedAt {
+        begin(at: pausedAt)
+      } else {
+        pause()
+      }
     case "n": step(1)
     case "p": step(-1)
     case "m": toggle(\.muted)
@@ -162,6 +180,9 @@ final class PlayDesk {
   /// Moves to a position, and goes on there unless playing is paused.
   private func move(to seconds: Double) {
     let seconds = max(0, seconds)
+    if let transport {
+      return transport.locate(to: Int64((seconds * start.sampleRate).rounded()))
+    }
     if pausedAt != nil { pausedAt = seconds } else { begin(at: seconds) }
   }
 
@@ -182,9 +203,31 @@ final class PlayDesk {
     played[index] + (halted.contains(index) ? 0 : last)
   }
 
+  /// Is where the transport is.
+  func followTransport() {
+    guard let transport else { return }
+    // Allows enough time to start all players.
+    let lead = latency + Int64((0.06 + 0.02 * Double(players.count)) * start.sampleRate)
+    let rate = start.sampleRate
+    let stands = pausedAt.map { Int64(($0 * rate).rounded()) }
+    let offset = stands == nil ? Int64((origin * rate).rounded()) - start.frame : nil
+    switch transport.order(playingAt: offset, standingAt: stands ?? 0, lead: lead) {
+    case .play(let position, let frame, let answers):
+      begin(at: Double(position) / rate, frame: frame)
+      if answers { transport.answer() }
+    case .stand(let position):
+      if stands == nil { halt() }
+      pausedAt = Double(position) / rate
+    case nil: break
+    }
+  }
+
   /// Plays all files from a position, starting on one frame.
-  private func begin(at seconds: Double) {
+  ///
+  /// - Parameter wanted: The device frame at which the position is heard; nil for as soon as possible.
+  private func begin(at seconds: Double, frame wanted: Int64? = nil) {
     halt()
+    hasBegun = false
     do throws(QueueError) {
       var isLate = false
       for player in players {
@@ -200,7 +243,7 @@ final class PlayDesk {
       guard let device = players[0].queue.runningDevice else { throw .invalidated }
       // Allows enough time to start all players.
       let lead = Int64((0.06 + 0.02 * Double(players.count)) * start.sampleRate)
-      let frame = device.now + latency + lead
+      let frame = wanted ?? device.now + latency + lead
       start = LiveSession.Start(
         chosen: ChosenStart(frame: frame, on: device), latency: latency,
         sampleRate: start.sampleRate)
@@ -209,6 +252,7 @@ final class PlayDesk {
       for (index, player) in players.enumerated() where !player.isOver {
         try player.queue.start(at: start.queueTime)
         halted.remove(index)
+        hasBegun = true
       }
       if isLate { Screen.shared.remark("a file cannot be read at this position") }
     } catch {
