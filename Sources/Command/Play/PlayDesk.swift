@@ -206,20 +206,30 @@ final class PlayDesk {
   /// Is where the transport is.
   func followTransport() {
     guard let transport else { return }
-    // Allows enough time to start all players.
-    let lead = latency + Int64((0.06 + 0.02 * Double(players.count)) * start.sampleRate)
     let rate = start.sampleRate
     let stands = pausedAt.map { Int64(($0 * rate).rounded()) }
-    let offset = stands == nil ? Int64((origin * rate).rounded()) - start.frame : nil
-    switch transport.order(playingAt: offset, standingAt: stands ?? 0, lead: lead) {
-    case .play(let position, let frame, let answers):
-      begin(at: Double(position) / rate, frame: frame)
-      if answers { transport.answer() }
-    case .stand(let position):
-      if stands == nil { halt() }
-      pausedAt = Double(position) / rate
-    case nil: break
+    var offset = stands == nil ? Int64((origin * rate).rounded()) - start.frame : nil
+    // Enough time to start all players. A machine that was too busy tries again, later.
+    var lead = Int64((0.06 + 0.02 * Double(players.count)) * rate)
+    for _ in 0..<4 {
+      switch transport.order(playingAt: offset, standingAt: stands ?? 0, lead: latency + lead) {
+      case .play(let position, let frame, let answers):
+        begin(at: Double(position) / rate, frame: frame)
+        if transport.isTooLate(for: frame - latency) {
+          offset = nil
+          lead *= 2
+          continue
+        }
+        if answers { transport.answer() }
+      case .stand(let position):
+        if stands == nil { halt() }
+        pausedAt = Double(position) / rate
+      case nil: break
+      }
+      return
     }
+    // The transport must not wait for ever.
+    transport.answer()
   }
 
   /// Plays all files from a position, starting on one frame.

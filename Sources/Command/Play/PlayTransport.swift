@@ -1,6 +1,7 @@
 import AudioQueue
 import RealTime
 import Server
+import Sessions
 import Synchronization
 
 /// JACK's transport as `cuejack play --transport` follows it: its frame 0 is the beginning of the files.
@@ -17,18 +18,16 @@ final class PlayTransport {
   }
 
   private let device: Device
-  private var sync: TransportSync?
-  /// Number of the latest request that was answered, and the device frame on which the transport was to
-  /// roll.
-  private var answered: UInt32 = 0
-  private var promised: Int64 = 0
+  private var follower: TransportFollower
+  /// The request that `answer` answers, and the device frame on which the transport rolls then.
+  private var promise: (number: UInt32, frame: Int64)?
   private var restarts: UInt64
 
   /// - Parameter onChange: Called on the event thread when the transport starts or stops.
   init(_ device: Device, onChange: @escaping @Sendable () -> Void) {
     self.device = device
     restarts = device.restarts
-    sync = device.client.joinTransportStarts()
+    follower = TransportFollower(device.client.joinTransportStarts())
     device.watchTransport()
     let latest = Mutex<Int64?>(nil)
     device.afterEvents { [weak device] in
@@ -51,38 +50,41 @@ final class PlayTransport {
     if device.restarts != restarts {
       // The transport of another server.
       restarts = device.restarts
-      sync = device.client.joinTransportStarts()
-      answered = 0
+      follower = TransportFollower(device.client.joinTransportStarts())
+      promise = nil
     }
-    guard !device.isLost, let state = device.transport else { return nil }
-    if let request = sync?.request, request.number != answered {
-      answered = request.number
+    if device.isLost { return nil }
+    switch follower.step(device.transport, periodFrames: device.periodFrames) {
+    case .getReady(let number, let position):
       // The transport rolls at the beginning of a cycle.
       let period = Int64(device.periodFrames)
-      promised = device.latestFrame + ((lead + period - 1) / period + 1) * period
-      return .play(position: request.position, frame: promised, answers: true)
-    }
-    if state.isStarting {
-      // Another client needs more time than these files.
-      let isEarly = answered > 0 && state.frame >= promised + 2 * Int64(device.periodFrames)
-      guard isEarly || sync == nil, offset != nil else { return nil }
-      return .stand(position: state.position)
-    }
-    guard state.isRolling else {
-      let isThere = offset == nil && position == state.position
+      let frame = device.latestFrame + ((lead + period - 1) / period + 1) * period
+      promise = (number, frame)
+      return .play(position: position, frame: frame, answers: true)
+    case .wait(let wanted): return offset == nil ? nil : .stand(position: wanted)
+    case .stand(let wanted):
+      let isThere = offset == nil && position == wanted
       // A start that was promised is still to come.
-      let isSoon = answered > 0 && offset != nil && device.now < promised
-      return isThere || isSoon ? nil : .stand(position: state.position)
+      let isSoon = offset != nil && promise.map { device.now < $0.frame } == true
+      return isThere || isSoon ? nil : .stand(position: wanted)
+    case .roll(let wanted):
+      if offset == wanted { return nil }
+      let frame = device.now + lead
+      return .play(position: wanted + frame, frame: frame, answers: false)
+    case nil: return nil
     }
-    let wanted = state.position - state.frame
-    if offset == wanted { return nil }
-    let frame = device.now + lead
-    return .play(position: wanted + frame, frame: frame, answers: false)
+  }
+
+  /// True if a start at a device frame that was ordered by now may have come too late.
+  func isTooLate(for frame: Int64) -> Bool {
+    !device.isLost && device.now >= frame - Int64(device.periodFrames)
   }
 
   /// Lets the transport roll, for which the files are ready.
   func answer() {
-    sync?.answer(answered, rollingAt: promised, periodFrames: device.periodFrames)
+    guard let promise else { return }
+    follower.answer(
+      promise.number, rollingAt: promise.frame, periodFrames: device.periodFrames)
   }
 
   /// Starts or stops the transport, for all its clients.

@@ -27,7 +27,9 @@ extension SessionEngine {
     }
     let follows = !followers(runs.withLock { $0 }, nil).isEmpty
     let sync = follows ? device.client.joinTransportStarts() : nil
-    transportStart.withLock { $0 = TransportStart(follows: follows, sync: sync) }
+    transportStart.withLock {
+      $0 = TransportStart(follows: follows, follower: TransportFollower(sync))
+    }
   }
 
   /// The session's part in starts of the transport.
@@ -36,18 +38,14 @@ extension SessionEngine {
     var follows = false
     /// Whether the transport rolled when the session looked last.
     var wasRolling = false
-    var sync: TransportSync?
-    /// Number of the latest request that was answered, and the device frame at which the tracks start.
-    var answered: UInt32 = 0
-    var frame: Int64 = 0
+    var follower = TransportFollower()
   }
 
   /// Whether the transport has started, stopped or asked the session since `service` looked.
   package var transportHasChanged: Bool {
     let start = transportStart.withLock { $0 }
     guard start.follows, let state = device.transport else { return false }
-    if let request = start.sync?.request, request.number != start.answered { return true }
-    return state.isRolling != start.wasRolling
+    return start.follower.isAsked || state.isRolling != start.wasRolling
   }
 
   /// The transport's position now, in device frames; nil if the session ignores it.
@@ -103,27 +101,28 @@ extension SessionEngine {
       start.wasRolling = state?.isRolling ?? false
       return start
     }
-    if let request = start.sync?.request, request.number != start.answered {
-      return try getReady(for: request, followers)
-    }
-    guard let state else { return }
-    if state.isStarting {
-      // Another client needs more time: these groups wait, and are at the transport once it rolls.
-      let isEarly =
-        start.answered > 0 && state.frame >= start.frame + 2 * Int64(device.periodFrames)
-      if isEarly || start.sync == nil {
-        try hold(followers, runs, at: state.position, isPaused: true)
-      }
-      return
-    }
-    guard state.isRolling else {
-      try hold(followers, runs, at: state.position, isPaused: state.position > 0)
+    switch start.follower.step(state, periodFrames: device.periodFrames) {
+    case .getReady(let number, let position):
+      try getReady(for: (number, position), followers)
+    case .wait(let position): try hold(followers, runs, at: position, isPaused: true)
+    case .stand(let position):
+      try hold(followers, runs, at: position, isPaused: position > 0)
       if !self.runs.withLock({ $0.contains { $0.motion == .playing } }) { stopRecordings() }
-      return
+    case .roll(let offset): if let state { try follow(followers, runs, state, offset: offset) }
+    case nil: break
     }
+  }
+
+  /// Lets groups play that are not where the rolling transport is.
+  ///
+  /// - Parameter transportOffset: The transport's position at device frame 0.
+  private func follow(
+    _ followers: [(number: Int, zero: Int64)], _ runs: [Run], _ state: TransportReading,
+    offset transportOffset: Int64
+  ) throws(SessionRunError) {
     for (number, zero) in followers {
       // The group's position at device frame 0.
-      let offset = state.position - zero - state.frame
+      let offset = transportOffset - zero
       let run = runs[number]
       if run.motion == .playing, abs(run.origin - run.anchor - offset) <= slack(of: run, state) {
         continue
@@ -164,7 +163,6 @@ extension SessionEngine {
   private func getReady(
     for request: (number: UInt32, position: Int64), _ followers: [(number: Int, zero: Int64)]
   ) throws(SessionRunError) {
-    guard let sync = transportStart.withLock({ $0.sync }) else { return }
     let position = request.position
     let zeros = Dictionary(uniqueKeysWithValues: followers.map { ($0.number, $0.zero) })
     let groups = followers.map(\.number)
@@ -189,10 +187,8 @@ extension SessionEngine {
         attempt += 1
         continue
       }
-      sync.answer(request.number, rollingAt: frame, periodFrames: Int(period))
-      transportStart.withLock { start in
-        start.answered = request.number
-        start.frame = frame
+      transportStart.withLock {
+        $0.follower.answer(request.number, rollingAt: frame, periodFrames: Int(period))
       }
       return
     }
