@@ -114,7 +114,7 @@ proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues
 
 # The cases need not be looked for leaks of the program that runs them.
 .PHONY: fuzz
-fuzz: deps ## Hands damaged sound files, bundles, plugin memory, graph reports, sessions and OSC packets to what reads them, under AddressSanitizer (about 35 min).
+fuzz: deps ## Hands damaged sound files, bundles, plugin memory, graph reports, sessions, MIDI files and OSC packets to what reads them, under AddressSanitizer (about 35 min).
 	@swift build -c release --sanitize=address --build-path .build-fuzz --product cuejack-fuzz
 	export ASAN_OPTIONS=detect_leaks=0
 	.build-fuzz/release/cuejack-fuzz sounds --cases 100000
@@ -123,6 +123,7 @@ fuzz: deps ## Hands damaged sound files, bundles, plugin memory, graph reports, 
 	.build-fuzz/release/cuejack-fuzz reports --cases 100000
 	.build-fuzz/release/cuejack-fuzz packets --cases 100000
 	.build-fuzz/release/cuejack-fuzz sessions --cases 100000
+	.build-fuzz/release/cuejack-fuzz midi --cases 1000000
 
 .PHONY: portability
 portability: ## Builds the release, plays the demo and runs the tests of PipeWire in a Debian 13 root (needs root and a mirror; about 10 min).

@@ -207,8 +207,8 @@ let package = Package(
     .executableTarget(
       name: "cuejack-fuzz",
       dependencies: [
-        "AudioToolbox", "CPluginRunner", "CRealTime", "Graph", "PluginHost", "Sessions", "System",
-        "TestSupport",
+        "AudioToolbox", "CPluginRunner", "CRealTime", "Files", "Graph", "PluginHost", "Sessions",
+        "System", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/Tools/Fuzz", swiftSettings: relaxed),
 

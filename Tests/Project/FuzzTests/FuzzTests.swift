@@ -40,6 +40,12 @@ import Testing
     #expect(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
   }
 
+  @Test func damagedMIDIFilesGiveErrorsAndNothingWorse() throws {
+    let result = try fuzz(["midi", "--cases", "5000", "--seconds", "4", "--seed", "4"])
+    #expect(result.status == 0, "\(result.output)\(result.errors)")
+    #expect(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
+  }
+
   @Test func whatIsWrongIsFound() throws {
     let result = try fuzz([
       "--cases", "11", "--jobs", "1", "--only", "s16", "--deadline", "5", "--plant-faults",

@@ -11,7 +11,7 @@ struct Fuzz: ParsableCommand {
       The subject is “sounds” (small files of every kind, made with ffmpeg, read through every function \
       that reads files), “bundles” (turtle files of LV2 plugins, read and instantiated by the host), \
       “memory” (what a plugin's process may write into the memory that it shares with its host), \
-      “reports” (graphs as other processes tell them), “packets” (ten OSC packets for a session), or “sessions” (session.json and its journal, read, edited, \
+      “reports” (graphs as other processes tell them), “packets” (ten OSC packets for a session), “midi” (Standard MIDI Files), or “sessions” (session.json and its journal, read, edited, \
       saved, drawn and collected in a folder with links that lead out of it). A seed determines the damage. Only results other \
       than a crash, a hang or a flood of memory are right. Each case runs in a child process: what it dies \
       of is told with its number, and the input is kept. `SUBJECT --first N --cases 1 --verbose` runs one \

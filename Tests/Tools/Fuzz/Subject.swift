@@ -21,6 +21,8 @@ enum Kind: String, CaseIterable {
   case packets
   /// Sessions: their files, journals and folders.
   case sessions
+  /// Standard MIDI Files.
+  case midi
 
   /// Creates the files to damage in a folder.
   func makeCorpus(in folder: String, only: String) throws {
@@ -29,6 +31,7 @@ enum Kind: String, CaseIterable {
     case .bundles: try Bundles.make(in: folder)
     case .reports: try Reports.make(in: folder)
     case .sessions: try SessionFiles.make(in: folder)
+    case .midi: try MIDIFiles.make(in: folder)
     // The case number determines the case.
     case .memory, .packets: break
     }
@@ -43,6 +46,7 @@ enum Kind: String, CaseIterable {
     case .reports: Reports(try Corpus(folder: folder, only: only))
     case .packets: Packets()
     case .sessions: SessionFiles(try Corpus(folder: folder, only: only))
+    case .midi: MIDIFiles(try Corpus(folder: folder, only: only))
     }
   }
 }
