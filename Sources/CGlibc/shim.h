@@ -29,3 +29,11 @@ int cue_thread_set_name(unsigned long thread, const char *name) __asm__("pthread
 /// dladdr: stores the file of the library or program that an address belongs to, and three more
 /// words.
 int cue_dladdr(const void *address, const void *information[4]) __asm__("dladdr");
+
+extern void *cue_output __asm__("stdout");
+int cue_fflush(void *file) __asm__("fflush");
+
+/// Writes out what this process has printed to `stdout` so far.
+static inline void cue_flush_output(void) {
+  cue_fflush(cue_output);
+}

@@ -9,6 +9,10 @@ package func runCommand() {
   let program = CommandLine.arguments.first.map(fileName)
   var words = Array(CommandLine.arguments.dropFirst())
   if program == NSMClient.sessionProgram { words = ["session", "run"] + words }
+  // The probe collects what lilv says about a bundle.
+  if words.first != "plugins" || words.dropFirst().first != "probe" {
+    CommandLog.hushLibraries(isVerbose: words.contains("--verbose"))
+  }
   if words.count == 2, words[0] == "--generate-completion-script",
     let shell = CompletionShell(rawValue: words[1])
   {

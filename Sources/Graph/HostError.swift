@@ -4,6 +4,8 @@ package import Server
 package enum HostError: Error, Hashable, Codable, Sendable {
   /// No plugin with this URI is installed.
   case unknownPlugin(uri: String)
+  /// Several plugins have this name, or URIs that end with it.
+  case ambiguousPlugin(name: String, uris: [String])
   /// The graph has no node with this number any more, or never had one.
   case unknownNode(number: Int)
   /// A node has no input or output with this number, counted from 1.
@@ -73,6 +75,10 @@ extension HostError: CustomStringConvertible {
   package var description: String {
     switch self {
     case .unknownPlugin(let uri): "no plugin <\(uri)> is installed (LV2_PATH tells where to look)"
+    case .ambiguousPlugin(let name, let uris):
+      "“\(name)” is the name of \(uris.count) plugins: "
+        + uris.prefix(12).map { "<\($0)>" }.joined(separator: ", ")
+        + (uris.count > 12 ? " and \(uris.count - 12) more" : "")
     case .unknownNode(let number): "the graph has no node \(number)"
     case .noSuchPort(let node, let kind, let number):
       "“\(node)” has no \(kind.rawValue) \(number)"

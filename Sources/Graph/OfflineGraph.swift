@@ -12,7 +12,8 @@ package final class OfflineGraph {
   private let graph: Graph
   private let inputs: [ClientPort]
   private let outputs: [UnsafeMutablePointer<Float>]
-  private var frame: Int64 = 0
+  /// Frames of all cycles so far: the device frame of the next one.
+  package private(set) var frame: Int64 = 0
   private var transport: cue_transport
   /// Frames of one cycle.
   private static var cycleFrames: Int { 1024 }

@@ -37,7 +37,8 @@ package struct Log: LogHandler {
   /// Writes a line to standard error in the format of the log.
   private static func writeToStandardError(_ text: String) {
     let line = Array("cuejack: \(text)\n".utf8)
-    _ = unsafe line.withUnsafeBytes { unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    let file = ForeignOutput.error
+    _ = unsafe line.withUnsafeBytes { unsafe Glibc.write(file, $0.baseAddress, $0.count) }
   }
 
   package var logLevel: Logger.Level {

@@ -50,14 +50,14 @@ extension CompletionKind {
       }
       let controller = line.current[...mark]
       let target = line.current[line.current.index(after: mark)...]
-      return Candidates.controls(for: String(target), on: line, in: World())
+      return Candidates.controls(for: String(target), on: line, in: .named)
         .map { Candidate(controller + $0.text, $0.description) }
     }
   }
 
   /// The value of `--learn`: `1:gain`.
   static var controls: CompletionKind {
-    candidates { line in Candidates.controls(for: line.current, on: line, in: World()) }
+    candidates { line in Candidates.controls(for: line.current, on: line, in: .named) }
   }
 
   /// Names of the JACK servers that run.

@@ -59,23 +59,6 @@ extension LiveSession {
     return players[0].queue.runningDevice.map { PlayTransport($0) { awake.signal() } }
   }
 
-  func announce(_ pluginClient: PluginClient) {
-    let name = pluginClient.device.client.name
-    let latency = pluginClient.chain.latencyFrames
-    Screen.shared.say(
-      "plugins: client \(name)" + (latency > 0 ? ", \(latency) frames of latency" : ""))
-    for (port, connections) in zip(pluginClient.chain.portNames, pluginClient.connections) {
-      Screen.shared.say("  \(name):\(port) -> \(listed(connections))")
-    }
-    for (port, arrow, others) in [
-      (pluginClient.chain.midiInput, "<-", pluginClient.midiInputs),
-      (pluginClient.chain.midiOutput, "->", pluginClient.midiOutputs),
-    ] {
-      guard let port else { continue }
-      Screen.shared.say("  \(name):\(port) \(arrow) \(listed(others))")
-    }
-  }
-
   func announce(_ player: FilePlayer, _ start: Start) {
     let statistics = player.queue.statistics
     let when =

@@ -28,10 +28,7 @@ struct LiveSession {
     let pluginClient =
       command.plugins.isEmpty
       ? nil
-      : try PluginClient(
-        command.chosenPlugins, channels: channels, command.client, command.controllers, signals,
-        named: command.client.clientName(for: tracks[0].source.path, usual: Play.clientName),
-        files: tracks.map(\.source.path))
+      : try Self.makePluginClient(command, channels, tracks.map(\.source.path), signals)
     var players: [FilePlayer] = []
     do {
       let found =
@@ -64,6 +61,23 @@ struct LiveSession {
     self.pluginClient = pluginClient
   }
 
+  /// Opens the client of the plugins, which is named after the files.
+  private static func makePluginClient(
+    _ command: Play, _ channels: Int, _ files: [String], _ signals: StopSignals
+  ) throws -> PluginClient {
+    let options = command.client
+    return try PluginClient(
+      ChosenPlugins(command.chosenPlugins), channels: channels, on: options.jackServer(for: files),
+      named: options.clientName(for: files[0], usual: Play.clientName),
+      title: files.map { printable(fileName($0)) }.joined(separator: ", "),
+      PluginClient.Connections { client, ports in
+        if options.noConnect { return [] }
+        return options.connect.isEmpty
+          ? Array(client.physicalOutputs.prefix(max(2, ports)))
+          : try options.connectedPorts(on: client, .input, signals)
+      }, command.controllers)
+  }
+
   func close() {
     for player in players { player.close() }
     pluginClient?.close()
@@ -88,7 +102,7 @@ struct LiveSession {
       }
     }
     for player in players { announce(player, start) }
-    if let pluginClient { announce(pluginClient) }
+    pluginClient?.announce()
     if Screen.shared.isJSON { Screen.shared.emit(startedEvent(start)) }
     let desk = PlayDesk(players, start, transport)
     awaitEnds(desk, monitor)

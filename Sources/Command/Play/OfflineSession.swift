@@ -37,8 +37,10 @@ struct OfflineSession {
     _ command: Play, _ files: [any SoundSource], sampleRate: Double
   ) throws -> Effects {
     try Effects(
-      command.chosenPlugins, channels: files.map(\.format.channels).max() ?? 1,
-      sampleRate: sampleRate, tail: Int((command.tail ?? .zero).frames(at: sampleRate)))
+      ChosenPlugins(command.chosenPlugins), channels: files.map(\.format.channels).max() ?? 1,
+      sampleRate: sampleRate, tail: Int((command.tail ?? .zero).frames(at: sampleRate)),
+      playing: command.midi.map { try MIDISong($0, sampleRate: sampleRate) },
+      command.controllers.map)
   }
 
   /// Renders the file and prints the result. Throws the exit code if it is not 0.
@@ -67,9 +69,14 @@ struct OfflineSession {
     let clipped = result.clipped > 0 ? "; clipped samples: \(result.clipped)" : ""
     let name = path == "-" ? "standard output" : path
     Screen.shared.say("\(name): wrote \(result.frames) frames\(clipped)")
-    let failed = players.contains {
-      $0.hasFailed || $0.file.isTruncated && $0.playsToTheEnd
+    if rendering.lostMessages > 0 {
+      Screen.shared.complain(
+        "\(command.midi ?? ""): \(rendering.lostMessages) messages came at once with too many others and were lost"
+      )
     }
+    let failed =
+      rendering.lostMessages > 0
+      || players.contains { $0.hasFailed || $0.file.isTruncated && $0.playsToTheEnd }
     if failed || rendering.hasLostPlugins { throw ExitCode.failure }
   }
 }

@@ -39,14 +39,15 @@ struct Play: ParsableCommand {
           "cuejack play drums.wav@gain=-6dB vocals.wav@at=+2",
           "cuejack play take.wav --start 1:12.5 --end 2:30 --rate 0.75",
           "cuejack play mix.wav --plugin urn:cuejack:plugins:limiter:ceiling=-3",
-          "cuejack play drums.wav bass.aiff --fade-out 2 --render mix.wav"))
+          "cuejack play drums.wav bass.aiff --fade-out 2 --render mix.wav",
+          "cuejack play --plugin \"MDA Piano\" --midi song.mid --tail 2 --render song.wav"))
 
   @Argument(
     help: ArgumentHelp(
       "Sound files of any format that `cuejack info` reads, folders, playlists, or - for standard input.",
       valueName: "file[@option=value,...]"), completion: .soundFiles,
     transform: PlayItem.init(parsing:))
-  var files: [PlayItem]
+  var files: [PlayItem] = []
 
   @Option(
     name: [.customLong("volume"), .customLong("gain")], parsing: .unconditional,
@@ -142,14 +143,15 @@ struct Play: ParsableCommand {
     help: ArgumentHelp(
       "Send the sum of all files through an LV2 plugin. Repeatable, in order.",
       discussion: """
-        A preset follows the plugin's URI after a #, and values of controls after a colon: \
-        urn:cuejack:plugins:preset-eq#rock, or http://lv2plug.in/plugins/eg-amp:gain=-6. A mono plugin \
+        A plugin is named by its URI, by the end of that, as in eg-amp, or by its name, as in "Simple \
+        Amplifier". A preset follows after a #, and values of controls after a colon: \
+        urn:cuejack:plugins:preset-eq#rock, or eg-amp:gain=-6. A mono plugin \
         gets an instance for each channel. The output of an instrument is added to the sound. With a \
         plugin, all files share one client. Plugins that use the tempo follow JACK's transport; with \
         --render, it rolls from the start at 120 beats per minute in 4/4. `cuejack plugins` lists the \
         plugins.
         """,
-      valueName: "uri[#preset][:symbol=value,...]"))
+      valueName: "plugin[#preset][:symbol=value,...]"))
   var plugins: [PluginOption] = []
 
   @Option(
@@ -160,9 +162,18 @@ struct Play: ParsableCommand {
         If the plugin crashes or hangs, the command reports it, bypasses it without a gap, and exits with \
         code 1 in the end. Isolation adds one period of latency.
         """,
-      valueName: "uri"),
+      valueName: "plugin"),
     completion: .isolatedPlugins)
   var isolated: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "With --render, play this Standard MIDI File to the plugins.",
+      discussion: """
+        Formats 0 and 1, with tempo changes or time code. Notes go to the instruments among the plugins,         controllers also to the controls that --map binds, each on its frame. The rendering ends with the         last event of the file and the last frame of the sound files, which may be left out then: it has         48000 Hz and 24 bits.
+        """, valueName: "file"),
+    completion: .file(extensions: ["mid", "midi", "smf"]))
+  var midi: String?
 
   @Option(
     help: ArgumentHelp(
@@ -176,13 +187,18 @@ struct Play: ParsableCommand {
   private static let singleOptions = [
     "--volume", "--gain", "--pan", "--rate", "--pitch", "--fade-in", "--fade-out", "--start",
     "--end",
-    "--stagger", "--tail", "--render", "--format", "--bits", "--bitrate",
+    "--stagger", "--tail", "--midi", "--render", "--format", "--bits", "--bitrate",
   ]
 
   func validate() throws {
     try checkOnce(
       Self.singleOptions + ClientOptions.singleOptions, same: ["--gain": "--volume"],
       hint: "; for one file, give it behind the file: take.wav@gain=-6dB")
+    try check(
+      !files.isEmpty || midi != nil && rendering.path != nil,
+      "Missing expected argument '<file[@option=value,...]> ...'")
+    try check(midi == nil || rendering.path != nil, "--midi is for --render")
+    try check(midi == nil || !plugins.isEmpty, "--midi is for --plugin")
     try check((-1...1).contains(pan), "--pan takes a number from -1 to 1")
     try check((0.5...2).contains(rate), "--rate takes a number from 0.5 to 2")
     try check((-2400...2400).contains(pitch), "--pitch takes a number from -2400 to 2400")
@@ -220,11 +236,9 @@ struct Play: ParsableCommand {
     }
     try check(client.at == nil || !transport, "--at and --transport exclude each other")
     try check(!plugins.isEmpty || tail == nil, "--tail is for --plugin")
-    try controllers.check(plugins: plugins.count, isRendering: rendering.path != nil)
-    for name in isolated {
-      try check(
-        plugins.contains { $0.isMeant(by: name) }, "--isolate \(name): no --plugin is that one")
-    }
+    try controllers.check(
+      plugins: plugins.count, isRendering: rendering.path != nil, playsMIDI: midi != nil)
+    try plugins.checkIsolation(isolated)
   }
 
   func run() throws {
@@ -234,7 +248,7 @@ struct Play: ParsableCommand {
     let signals = StopSignals { awake.signal() }
     CommandLog.start(isVerbose: client.verbose)
     if rendering.path == "-" { Screen.shared.leaveStandardOutput() }
-    let tracks = try openAll(signals)
+    let tracks = files.isEmpty ? [] : try openAll(signals)
     if let path = rendering.path {
       try OfflineSession(self, tracks, to: path).run(signals)
     } else {
@@ -245,13 +259,7 @@ struct Play: ParsableCommand {
   }
 
   /// The plugins with the isolation that --isolate requests.
-  var chosenPlugins: [PluginOption] {
-    plugins.map { plugin in
-      var plugin = plugin
-      plugin.isIsolated = isolated.contains { plugin.isMeant(by: $0) }
-      return plugin
-    }
-  }
+  var chosenPlugins: [PluginOption] { plugins.isolating(isolated) }
 
   /// The settings for all files.
   private var settings: PlaySettings {

@@ -1,3 +1,4 @@
+import ArgumentParser
 import AudioQueue
 import Codecs
 import Files
@@ -19,6 +20,8 @@ struct Rendering {
   /// The plugins that process the mix.
   private let effects: Effects?
   fileprivate static var framesAtOnce: Int { 16384 }
+  /// Messages of the MIDI file that the plugins did not receive.
+  var lostMessages: UInt64 { effects?.lostMessages ?? 0 }
   /// True if a plugin's process has died and the plugin was bypassed.
   var hasLostPlugins: Bool { effects?.hasLostPlugins ?? false }
 
@@ -30,12 +33,15 @@ struct Rendering {
     fileprivate let bitRate: Int?
 
     /// Chooses the formats for the file `path`. It has the rate of the first file, and its depth in
-    /// containers for linear PCM, unless the options say otherwise.
+    /// containers for linear PCM, unless the options say otherwise. Without files, it has 48000 Hz and 24
+    /// bits.
     init(
       _ path: String, of files: [any SoundSource], _ options: RenderOptions
     ) throws(SoundFileError) {
       let path = path == "-" ? "standard output.\(options.to ?? "wav")" : path
-      let first = files[0].format
+      let first =
+        files.first?.format
+        ?? PCMFormat(sampleRate: 48000, channels: 1, kind: .signedInteger, bitsPerSample: 24)
       let isFloat = first.kind == .float
       let bits = isFloat ? 32 : max(16, first.bitsPerSample)
       kind = try SoundFormat(
@@ -44,7 +50,8 @@ struct Rendering {
         losslessBits: isFloat || bits > 16 ? 24 : 16)
       mix = PCMFormat(
         sampleRate: kind.usableRate(for: first.sampleRate),
-        channels: files.map(\.format.channels).max() ?? 1, kind: .float, bitsPerSample: 32)
+        channels: files.map(\.format.channels).max() ?? first.channels, kind: .float,
+        bitsPerSample: 32)
       bitRate = options.bitrate?.bitsPerSecond
     }
   }
@@ -169,35 +176,59 @@ struct Rendering {
 final class Effects {
   private let chain: PluginChain
   private let graph: OfflineGraph
-  /// Frames still to drop at the start, and frames still to output after the mix ends.
+  /// Frames still to drop at the start, and frames that are to follow the end of the sound.
   private var early: Int
   private var rest: Int
+  /// Frames that the mix still lacks to be as long as the MIDI file.
+  private var missing: Int
+  private let song: MIDISong?
+  private let mixChannels: Int
 
   var channels: Int { graph.channels }
   var hasLostPlugins: Bool { chain.hasLostPlugins }
 
   /// - Parameters:
   ///   - channels: Channels of the mix.
-  ///   - tail: Frames to output after the mix ends.
+  ///   - tail: Frames to output after the mix and the MIDI file end.
+  ///   - song: A MIDI file to play, from the mix's first frame on; nil for none.
   init(
-    _ plugins: [PluginOption], channels: Int, sampleRate: Double, tail: Int
+    _ plugins: ChosenPlugins, channels: Int, sampleRate: Double, tail: Int,
+    playing song: MIDISong?, _ maps: [ControllerMap]
   ) throws {
     chain = try PluginChain(
-      plugins, channels: channels, sampleRate: sampleRate, isOffline: true)
+      plugins, channels: channels, sampleRate: sampleRate, isOffline: true,
+      hearsControllers: !maps.isEmpty, playing: song?.track)
+    do throws(HostError) {
+      try chain.bind(maps)
+    } catch {
+      Screen.shared.complain(plugins.world.words(for: error))
+      throw ExitCode.failure
+    }
     let source = chain.graph.addSource(named: "files", channels: channels)
     try chain.graph.connect(source, to: chain.entrance)
     graph = try OfflineGraph(chain.graph, source: source)
     early = chain.latencyFrames
     rest = early + tail
+    missing = song?.frames ?? 0
+    self.song = song
+    mixChannels = channels
+    song?.track.begin(at: graph.frame)
   }
 
-  func process(_ samples: ArraySlice<Float>) -> ArraySlice<Float> { cut(graph.run(samples)) }
+  /// Messages of the MIDI file that the plugins did not receive.
+  var lostMessages: UInt64 { song?.track.lostMessages ?? 0 }
+
+  func process(_ samples: ArraySlice<Float>) -> ArraySlice<Float> {
+    missing = max(0, missing - samples.count / mixChannels)
+    return cut(graph.run(samples))
+  }
 
   /// Returns the next block after the mix has ended; nil at the end.
   func takeRest() -> ArraySlice<Float>? {
-    if rest == 0 { return nil }
-    let frames = min(rest, Rendering.framesAtOnce)
-    rest -= frames
+    if missing + rest == 0 { return nil }
+    let frames = min(missing + rest, Rendering.framesAtOnce)
+    rest -= max(0, frames - missing)
+    missing -= min(missing, frames)
     return cut(graph.run([], silence: frames))
   }
 

@@ -54,15 +54,18 @@ struct ControllerOptions: ParsableArguments {
 
   /// Validates the options as far as possible without a server.
   ///
-  /// - Parameter plugins: Number of plugins.
-  func check(plugins: Int, isRendering: Bool) throws {
+  /// - Parameters:
+  ///   - plugins: Number of plugins.
+  ///   - playsMIDI: Whether a MIDI file moves controllers.
+  func check(plugins: Int, isRendering: Bool, playsMIDI: Bool = false) throws {
     let given = [
       ("--midi-in", !inputs.isEmpty), ("--midi-out", !outputs.isEmpty), ("--map", !map.isEmpty),
       ("--learn", !learn.isEmpty),
     ]
     for (option, isGiven) in given where isGiven {
       try Command.check(
-        !isRendering, "--render needs no server: \(option) makes no sense with it")
+        !isRendering || playsMIDI && option == "--map",
+        "--render needs no server: \(option) makes no sense with it")
       try Command.check(plugins > 0, "\(option) is for --plugin")
     }
     for (option, target) in map.map({ ("--map", $0.target) }) + learn.map({ ("--learn", $0) }) {
@@ -119,10 +122,17 @@ struct ControllerMap: Sendable {
   var binding: MIDIBinding { MIDIBinding(controller, to: target.target) }
 }
 
+extension PluginChain {
+  /// Binds the controllers of `--map`.
+  func bind(_ maps: [ControllerMap]) throws(HostError) {
+    for map in maps { try bind(map.binding, ofPlugin: map.target.plugin - 1) }
+  }
+}
+
 extension PluginClient {
   /// Binds the controllers of `--map`, and then learns those of `--learn`.
   func follow(_ options: ControllerOptions) throws(HostError) {
-    for map in options.map { try chain.bind(map.binding, ofPlugin: map.target.plugin - 1) }
+    try chain.bind(options.map)
     for target in options.learn {
       for plugin in chain.stages[target.plugin - 1] { try plugin.check(target.target) }
     }

@@ -18,10 +18,15 @@ struct PluginOption: ExpressibleByArgument {
   /// True if the plugin runs in its own process.
   var isIsolated = false
 
-  /// Returns true if `--isolate name` selects this plugin: as given, by its URI alone, or with
-  /// "all".
-  func isMeant(by name: String) -> Bool {
-    name == "all" || name == plugin || plugin.hasPrefix(name + "#")
+  /// Returns true if `--isolate name` selects this plugin: as given, without its preset, by another of its
+  /// names, or with "all".
+  ///
+  /// - Parameter names: The names of the installed plugins; called if the texts differ.
+  func isMeant(by name: String, in names: () -> PluginCatalog?) -> Bool {
+    if name == "all" || name == plugin || plugin.hasPrefix(name + "#") { return true }
+    guard let names = names(), let wanted = try? names.uri(named: name) else { return false }
+    let starts = plugin.indices.filter { plugin[$0] == "#" }.map { String(plugin[..<$0]) }
+    return ([plugin] + starts).contains { (try? names.uri(named: $0)) == wanted }
   }
 
   init?(argument: String) {
@@ -40,69 +45,128 @@ struct PluginOption: ExpressibleByArgument {
   }
 }
 
-extension PluginChain {
-  /// Creates the chain for `--plugin` options. Prints an error and ends the command on failure.
-  ///
-  /// - Parameters:
-  ///   - client: The client whose cycles run the chain; nil if there is none.
-  ///   - hearsControllers: True if MIDI controllers control plugin controls.
-  init(
-    _ options: [PluginOption], channels: Int, sampleRate: Double, isOffline: Bool = false,
-    on client: (any ServerClient)? = nil, hearsControllers: Bool = false
-  ) throws {
+/// The plugins of `--plugin` options, found among the installed ones.
+struct ChosenPlugins {
+  let world: World
+  let choices: [PluginChoice]
+
+  /// Finds the plugins. Prints an error and ends the command if one of them is not there.
+  init(_ options: [PluginOption]) throws {
+    let world = World.named
+    self.world = world
     do throws(HostError) {
-      let world = World(validator: PluginValidator())
       var choices: [PluginChoice] = []
       for option in options {
         var choice = try PluginChoice(option.plugin, values: option.values, in: world)
         choice.isIsolated = option.isIsolated
         choices.append(choice)
       }
-      let period = choices.contains { $0.isIsolated } ? client?.periodFrames : nil
-      try self.init(
-        choices, in: world, channels: channels, sampleRate: sampleRate, isOffline: isOffline,
-        priority: client?.realTimePriority, blockFrames: max(1, period ?? 1024),
-        hearsControllers: hearsControllers)
+      self.choices = choices
     } catch {
-      Screen.shared.complain("\(error)")
+      Screen.shared.complain(world.words(for: error))
+      throw ExitCode.failure
+    }
+  }
+
+  /// The channels that the chain needs, and how many of them come in from outside.
+  ///
+  /// An instrument at the beginning needs none from outside, nor do plugins of MIDI alone, whose chain has
+  /// one silent channel.
+  var width: (channels: Int, inputs: Int) {
+    let sizes = choices.compactMap { try? world.description(of: $0.uri) }.map { plugin in
+      (
+        inputs: plugin.planes(.input).count { $0.kind == .audio },
+        outputs: plugin.planes(.output).count { $0.kind == .audio }
+      )
+    }.filter { $0.inputs + $0.outputs > 0 }
+    guard let first = sizes.first, first.inputs > 0 else { return (1, 0) }
+    let widest = sizes.map(\.inputs).max() ?? 1
+    return (widest, widest)
+  }
+}
+
+extension PluginChain {
+  /// Creates the chain of plugins. Prints an error and ends the command on failure.
+  ///
+  /// - Parameters:
+  ///   - client: The client whose cycles run the chain; nil if there is none.
+  ///   - hearsControllers: True if MIDI controllers control plugin controls.
+  ///   - track: MIDI messages to be played to the plugins; nil for none.
+  init(
+    _ plugins: ChosenPlugins, channels: Int, sampleRate: Double, isOffline: Bool = false,
+    on client: (any ServerClient)? = nil, hearsControllers: Bool = false,
+    playing track: MIDITrack? = nil
+  ) throws {
+    do throws(HostError) {
+      let period = plugins.choices.contains { $0.isIsolated } ? client?.periodFrames : nil
+      try self.init(
+        plugins.choices, in: plugins.world, channels: channels, sampleRate: sampleRate,
+        isOffline: isOffline, priority: client?.realTimePriority,
+        blockFrames: max(1, period ?? 1024), hearsControllers: hearsControllers, playing: track)
+    } catch {
+      Screen.shared.complain(plugins.world.words(for: error))
       throw ExitCode.failure
     }
   }
 }
 
-/// The client through which all files play if there are plugins.
+/// The client of a chain of plugins: that through which all files of `cuejack play` play, or that of
+/// `cuejack fx`.
 struct PluginClient {
+  /// The audio ports of other clients that are connected to the client's ports.
+  struct Connections {
+    /// Returns those that hear the chain, and those that it hears, in the order of the chain's ports. Called
+    /// with the client and the number of ports.
+    var outputs: (any ServerClient, Int) throws -> [String]
+    var inputs: (any ServerClient, Int) throws -> [String] = { _, _ in [] }
+  }
+
   let device: Device
   let chain: PluginChain
-  /// The connections of each port.
+  /// Names of the audio input ports.
+  let inputNames: [String]
+  /// The connections of each output port, and of each input port.
   private(set) var connections: [[String]] = []
+  private(set) var inputConnections: [[String]] = []
   /// The connections of the MIDI ports.
   private(set) var midiInputs: [String] = []
   private(set) var midiOutputs: [String] = []
 
   /// Opens the client and connects its ports. Prints an error and ends the command on failure.
+  ///
+  /// - Parameters:
+  ///   - channels: Channels that enter the chain.
+  ///   - inputs: Audio input ports, whose sound enters the chain.
+  ///   - title: The client's name for patchbays.
   init(
-    _ options: [PluginOption], channels: Int, _ client: ClientOptions,
-    _ controllers: ControllerOptions, _ signals: StopSignals, named name: String, files: [String]
+    _ plugins: ChosenPlugins, channels: Int, inputs: Int = 0, on server: JackServer,
+    named name: String, title: String, _ connections: Connections,
+    _ controllers: ControllerOptions
   ) throws {
     do throws(ServerError) {
-      device = try Device(client.jackServer(for: files), clientName: name)
+      device = try Device(server, clientName: name)
     } catch {
       Screen.shared.complain("\(error)")
       throw ExitCode.failure
     }
+    inputNames = (0..<inputs).map { "in_\($0 + 1)" }
     do {
       chain = try PluginChain(
-        options, channels: channels, sampleRate: device.client.sampleRate,
-        on: device.client, hearsControllers: controllers.hearsControllers)
+        plugins, channels: channels, sampleRate: device.client.sampleRate, on: device.client,
+        hearsControllers: controllers.hearsControllers)
     } catch {
       device.close()
       throw error
     }
     do {
+      if inputs > 0 {
+        let source = try chain.graph.addInputs(named: "inputs", audio: inputNames)
+        try chain.graph.connect(source, to: chain.entrance)
+      }
       try chain.graph.run(on: device)
-      show(files)
-      try connect(client, signals)
+      show(title)
+      self.connections = try connect(chain.portNames, connections.outputs)
+      inputConnections = try connect(inputNames, connections.inputs)
       try connectMIDI(controllers)
       try follow(controllers)
       // Plugins report their latency only after they have run.
@@ -115,36 +179,34 @@ struct PluginClient {
       close()
       device.close()
       if error is ExitCode { throw error }
-      Screen.shared.complain("\(error)")
+      Screen.shared.complain((error as? HostError).map(plugins.world.words) ?? "\(error)")
       throw ExitCode.failure
     }
   }
 
-  /// Names the client after the files that it plays.
-  private func show(_ files: [String]) {
-    let name = files.map { printable(fileName($0)) }.joined(separator: ", ")
+  /// Names the client and its ports for patchbays.
+  private func show(_ title: String) {
     var ports = ClientAppearance.channels(chain.portNames, of: "mix")
+    if !inputNames.isEmpty { ports += ClientAppearance.channels(inputNames, of: "input") }
     for (port, text) in [(chain.midiInput, "MIDI in"), (chain.midiOutput, "MIDI out")] {
       if let port { ports.append(ClientAppearance.Port(port, prettyName: text, signal: .midi)) }
     }
-    device.show(ClientAppearance(prettyName: name, ports: ports))
+    device.show(ClientAppearance(prettyName: title, ports: ports))
   }
 
-  private mutating func connect(_ client: ClientOptions, _ signals: StopSignals) throws {
-    let ports = chain.portNames
-    let physical = device.client.physicalOutputs.prefix(max(2, ports.count))
-    let others =
-      client.noConnect
-      ? []
-      : client.connect.isEmpty
-        ? Array(physical) : try client.connectedPorts(on: device.client, .input, signals)
-    connections = ports.map { _ in [] }
-    // Surplus target ports are assigned round robin, so a single port is connected to all of them.
-    for (i, other) in others.enumerated() {
+  /// Connects ports of the client, and returns the connections of each.
+  private func connect(
+    _ ports: [String], _ others: (any ServerClient, Int) throws -> [String]
+  ) throws -> [[String]] {
+    var connections: [[String]] = ports.map { _ in [] }
+    if ports.isEmpty { return connections }
+    // Surplus ports of others are assigned round robin, so a single port is connected to all of them.
+    for (i, other) in try others(device.client, ports.count).enumerated() {
       let port = i % ports.count
       try device.connect(ports[port], to: other)
       connections[port].append(other)
     }
+    return connections
   }
 
   private mutating func connectMIDI(_ options: ControllerOptions) throws {
@@ -175,6 +237,26 @@ struct PluginClient {
   private struct MIDIError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
+  }
+
+  /// Prints the client's name, its latency and its connections.
+  func announce() {
+    let name = device.client.name
+    let latency = chain.latencyFrames
+    Screen.shared.say(
+      "plugins: client \(name)" + (latency > 0 ? ", \(latency) frames of latency" : ""))
+    for (port, connections) in zip(inputNames, inputConnections) {
+      Screen.shared.say("  \(name):\(port) <- \(listed(connections))")
+    }
+    for (port, connections) in zip(chain.portNames, connections) {
+      Screen.shared.say("  \(name):\(port) -> \(listed(connections))")
+    }
+    for (port, arrow, others) in [
+      (chain.midiInput, "<-", midiInputs), (chain.midiOutput, "->", midiOutputs),
+    ] {
+      guard let port else { continue }
+      Screen.shared.say("  \(name):\(port) \(arrow) \(listed(others))")
+    }
   }
 
   /// Adds a source for a file to the graph, and returns the ports for its channels.

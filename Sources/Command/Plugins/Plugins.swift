@@ -16,13 +16,14 @@ struct Plugins: ParsableCommand {
     ])
 }
 
-/// Returns the description from a plugin's bundle. Prints an error and ends the command if there is
-/// none.
-private func description(of uri: String) throws -> PluginDescription {
+/// Returns the description from the bundle of the plugin that `name` names. Prints an error and ends the
+/// command if there is none.
+private func description(of name: String) throws -> PluginDescription {
+  let world = World.named
   do throws(HostError) {
-    return try World().description(of: uri)
+    return try world.description(of: world.knownURI(named: name))
   } catch {
-    Screen.shared.remark(error.description)
+    Screen.shared.remark(world.words(for: error))
     throw ExitCode.failure
   }
 }
@@ -32,8 +33,9 @@ struct ListPlugins: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List the plugins, and report faulty bundles.",
     discussion: """
-      A separate process checks each bundle, once and again after the bundle changes. Plugins that only a \
-      dynamic manifest declares are not listed. The environment variable LV2_PATH selects the folders.
+      A separate process reads each bundle, once and again after the bundle changes. What it found is kept \
+      in cuejack/plugins.json in $XDG_CACHE_HOME, or ~/.cache. Plugins that only a dynamic manifest declares \
+      are not listed. The environment variable LV2_PATH selects the folders.
       """
         + examples(
           "cuejack plugins list",
@@ -56,20 +58,15 @@ struct ListPlugins: ParsableCommand {
   }
 
   func run() throws {
-    let world = World()
-    let validator = PluginValidator()
-    var report = Report()
-    for bundle in world.bundles {
-      let problems = try validator.bundle(bundle).problems
-      if !problems.isEmpty { report.problems[bundle] = problems }
-    }
+    let catalog = try PluginCatalog(of: BundleFolders(), by: PluginValidator())
+    var report = Report(problems: catalog.problems)
     let wanted = text?.lowercased()
-    for uri in world.uris {
-      let plugin = try world.description(of: uri)
-      let found = [uri, plugin.name, plugin.className, plugin.author ?? ""]
+    for plugin in catalog.plugins {
+      let found = [plugin.uri, plugin.name, plugin.className, plugin.author ?? ""]
       if let wanted, !found.contains(where: { $0.lowercased().contains(wanted) }) { continue }
       report.plugins.append(
-        Report.Plugin(uri: uri, name: plugin.name, kind: plugin.className, author: plugin.author))
+        Report.Plugin(
+          uri: plugin.uri, name: plugin.name, kind: plugin.className, author: plugin.author))
     }
     if json { return try printJSON(report) }
     let width = report.plugins.map(\.uri.count).max() ?? 0
@@ -93,11 +90,12 @@ struct PluginInfo: ParsableCommand {
   @Flag(help: "Print a JSON object with everything.")
   var json = false
 
-  @Argument(help: "The plugin's URI.", completion: .pluginURIs)
-  var uri: String
+  @Argument(
+    help: "The plugin's URI, the end of it, or its name.", completion: .pluginURIs)
+  var plugin: String
 
   func run() throws {
-    let plugin = try description(of: uri)
+    let plugin = try description(of: self.plugin)
     if json { return try printJSON(plugin) }
     print(printable(plugin.uri))
     var rows = [("name", plugin.name), ("class", plugin.className)]
@@ -159,11 +157,12 @@ struct PluginPresets: ParsableCommand {
   @Flag(help: "Print an array of JSON objects.")
   var json = false
 
-  @Argument(help: "The plugin's URI.", completion: .pluginURIs)
-  var uri: String
+  @Argument(
+    help: "The plugin's URI, the end of it, or its name.", completion: .pluginURIs)
+  var plugin: String
 
   func run() throws {
-    let presets = try description(of: uri).presets
+    let presets = try description(of: plugin).presets
     if json { return try printJSON(presets) }
     for preset in presets { print("\(printable(preset.uri))  \(printable(preset.label))") }
   }
@@ -200,24 +199,25 @@ struct CheckPlugins: ParsableCommand {
   @Flag(help: "Print a JSON object: the “failures” and “remarks” of each plugin, by its URI.")
   var json = false
 
-  @Argument(help: "The plugins' URIs.", completion: .pluginURIs)
-  var uris: [String] = []
+  @Argument(
+    help: "The plugins' URIs, the ends of them, or their names.", completion: .pluginURIs)
+  var plugins: [String] = []
 
   func validate() throws {
-    try check(all == uris.isEmpty, "name the plugins to check by their URIs, or say --all")
+    try check(all == plugins.isEmpty, "name the plugins to check, or say --all")
     try check((0.1...3600).contains(seconds), "--seconds takes a number from 0.1 to 3600")
     try check((1...3600).contains(patience), "--patience takes a number from 1 to 3600")
   }
 
   func run() throws {
-    let world = World()
+    let world = World.named
     let validator = PluginValidator(cacheFolder: nil, patience: patience)
     var reports: [String: ValidationReport] = [:]
     var failed = 0
-    let chosen = all ? world.uris : uris
-    for uri in chosen {
+    let chosen = all ? world.uris : plugins
+    for name in chosen {
       do throws(HostError) {
-        _ = try world.description(of: uri)
+        let uri = try all ? name : world.knownURI(named: name)
         let report = try validator.validate(uri, in: world, .full(seconds: seconds))
         reports[uri] = report
         if !report.failures.isEmpty { failed += 1 }
@@ -226,7 +226,7 @@ struct CheckPlugins: ParsableCommand {
         for failure in report.failures { print("        it \(printable(failure))") }
         for remark in report.remarks { print("        (it \(printable(remark)))") }
       } catch {
-        Screen.shared.remark(error.description)
+        Screen.shared.remark(world.words(for: error))
         failed += 1
       }
     }

@@ -64,12 +64,7 @@ struct ClientOptions: ParsableArguments {
 
   func validate() throws {
     try check(seconds?.isZero != true, "--seconds takes a time greater than 0")
-    if let name {
-      try check(
-        !name.isEmpty && name.utf8.count <= 59 && !name.contains(":"),
-        "--name takes 1 to 59 bytes without a colon")
-    }
-    try check(server.map { !$0.isEmpty && !$0.contains("/") } ?? true, "--server takes a name")
+    try checkClient(name: name, server: server)
     try check(connect.isEmpty || !noConnect, "--connect and --no-connect exclude each other")
     try check(name == nil || !nameFromFile, "--name and --name-from-file exclude each other")
     try check(connect.allSatisfy { !$0.isEmpty }, "--connect takes a port, a client or a pattern")
@@ -153,19 +148,7 @@ struct ClientOptions: ParsableArguments {
 
   /// Restarts the command with PipeWire's JACK library if no jackd runs but PipeWire does. Call it
   /// before anything else.
-  func joinPipeWire() {
-    let mark = "CUEJACK_JOINED_PIPEWIRE"
-    guard unsafe getenv(mark) == nil, let launcher = jackServer.launcher,
-      let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    else { return }
-    Screen.shared.remark("no jackd is running, but PipeWire is: using PipeWire's JACK library")
-    let words = [launcher, own] + CommandLine.arguments.dropFirst()
-    var pointers: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) } + [nil]
-    defer { unsafe pointers.forEach { unsafe free($0) } }
-    unsafe setenv(mark, "1", 1)
-    unsafe execv(launcher, &pointers)
-    Screen.shared.complain("\(launcher): \(unsafe String(cString: strerror(errno)))")
-  }
+  func joinPipeWire() { jackServer.joinPipeWire() }
 
   /// Runs `body`. Prints its error, if any, and ends the command.
   ///
@@ -193,6 +176,24 @@ struct ClientOptions: ParsableArguments {
   }
 }
 
+extension JackServer {
+  /// Restarts the command with PipeWire's JACK library if no jackd runs but PipeWire does. Call it
+  /// before anything else.
+  func joinPipeWire() {
+    let mark = "CUEJACK_JOINED_PIPEWIRE"
+    guard unsafe getenv(mark) == nil, let launcher,
+      let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    else { return }
+    Screen.shared.remark("no jackd is running, but PipeWire is: using PipeWire's JACK library")
+    let words = [launcher, own] + CommandLine.arguments.dropFirst()
+    var pointers: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) } + [nil]
+    defer { unsafe pointers.forEach { unsafe free($0) } }
+    unsafe setenv(mark, "1", 1)
+    unsafe execv(launcher, &pointers)
+    Screen.shared.complain("\(launcher): \(unsafe String(cString: strerror(errno)))")
+  }
+}
+
 /// The ports that `--connect` names, and the client that found them.
 struct FoundConnections {
   let connections: QueueOptions.Connections
@@ -217,6 +218,17 @@ struct FoundConnections {
 /// Ends the command with a usage error unless `holds` is true.
 func check(_ holds: Bool, _ message: String) throws {
   if !holds { throw ValidationError(message) }
+}
+
+/// Ends the command with a usage error unless a client can have the value of `--name`, and a server that of
+/// `--server`.
+func checkClient(name: String?, server: String?) throws {
+  if let name {
+    try check(
+      !name.isEmpty && name.utf8.count <= 59 && !name.contains(":"),
+      "--name takes 1 to 59 bytes without a colon")
+  }
+  try check(server.map { !$0.isEmpty && !$0.contains("/") } ?? true, "--server takes a name")
 }
 
 /// Ends the command with a usage error if one of `options` is given twice: the first value would be

@@ -1,6 +1,7 @@
 import CGlibc
 import Glibc
 import Synchronization
+import System
 
 /// Terminal output of the command: lines on standard output, messages on standard error, and on a
 /// terminal a progress display below them.
@@ -52,7 +53,7 @@ final class Screen: Sendable {
   /// The terminal's current size; 80 by 24 if it is unknown.
   var size: (columns: Int, rows: Int) {
     var window = winsize()
-    let status = unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &window)
+    let status = unsafe ioctl(ForeignOutput.output, UInt(TIOCGWINSZ), &window)
     guard status == 0, window.ws_col > 0 else { return (80, 24) }
     return (Int(window.ws_col), window.ws_row > 0 ? Int(window.ws_row) : 24)
   }
@@ -61,7 +62,11 @@ final class Screen: Sendable {
   func say(_ lines: String...) {
     if isJSON { return }
     let text = lines.map { "\(printable($0))\n" }.joined()
-    above { write(text, to: isSound.load(ordering: .acquiring) ? STDERR_FILENO : STDOUT_FILENO) }
+    above {
+      write(
+        text,
+        to: isSound.load(ordering: .acquiring) ? ForeignOutput.error : ForeignOutput.output)
+    }
   }
 
   /// Writes a message to standard error, above the progress display.
@@ -69,7 +74,7 @@ final class Screen: Sendable {
   /// - Parameter event: The event that it is: a warning, unless another one tells of the same.
   func remark(_ message: String, as event: MessageEvent.Kind? = .warning) {
     if let event { emit(MessageEvent(event: event, message: message)) }
-    above { write("cuejack: \(printable(message))\n", to: STDERR_FILENO) }
+    above { write("cuejack: \(printable(message))\n", to: ForeignOutput.error) }
   }
 
   /// Writes an error like `remark`, but each text only once: the queue logs an error and then
@@ -87,7 +92,7 @@ final class Screen: Sendable {
       guard lines != state.drawn else { return }
       let text = lines.map { "\($0)\u{1B}[K" }.joined(separator: "\n")
       let isShorter = lines.count < state.drawn.count
-      write(home(state) + (isShorter ? "\u{1B}[J" : "") + text, to: STDOUT_FILENO)
+      write(home(state) + (isShorter ? "\u{1B}[J" : "") + text, to: ForeignOutput.output)
       state.drawn = lines
     }
   }
@@ -96,9 +101,9 @@ final class Screen: Sendable {
   private func above(_ body: () -> Void) {
     state.withLock { state in
       guard !state.drawn.isEmpty else { return body() }
-      write(home(state) + "\u{1B}[J", to: STDOUT_FILENO)
+      write(home(state) + "\u{1B}[J", to: ForeignOutput.output)
       body()
-      write(state.drawn.map { "\($0)\u{1B}[K" }.joined(separator: "\n"), to: STDOUT_FILENO)
+      write(state.drawn.map { "\($0)\u{1B}[K" }.joined(separator: "\n"), to: ForeignOutput.output)
     }
   }
 

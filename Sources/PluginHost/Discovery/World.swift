@@ -1,5 +1,4 @@
 import CLilv
-import FoundationEssentials
 package import Graph
 import Synchronization
 import System
@@ -18,15 +17,21 @@ final class Scan: @unchecked Sendable {
       unsafe lilv_world_set_option(world, LILV_OPTION_LV2_PATH, node)
       unsafe lilv_node_free(node)
     }
-    unsafe lilv_world_load_all(world)
+    ForeignOutput.hushed { unsafe lilv_world_load_all(world) }
   }
 
-  /// Reads the manifest of one bundle only.
-  init(bundle: String) {
+  /// Reads the manifest of one bundle, and the classes of plugins from LV2's own bundle if it is given.
+  init(bundle: String, vocabulary: String? = nil) {
     unsafe world = unsafe Self.newWorld()
-    let node = unsafe lilv_new_file_uri(world, nil, bundle)
-    unsafe lilv_world_load_bundle(world, node)
-    unsafe lilv_node_free(node)
+    for path in [vocabulary, bundle] {
+      guard let path else { continue }
+      let node = unsafe lilv_new_file_uri(world, nil, path)
+      unsafe lilv_world_load_bundle(world, node)
+      unsafe lilv_node_free(node)
+    }
+    if vocabulary == nil { return }
+    unsafe lilv_world_load_specifications(world)
+    unsafe lilv_world_load_plugin_classes(world)
   }
 
   /// Creates a lilv world that reads files and runs no code of bundles.
@@ -50,13 +55,14 @@ final class Scan: @unchecked Sendable {
     }
   }
 
-  /// Calls `body` with the world, while holding its lock.
+  /// Calls `body` with the world, while holding its lock. What lilv and plugins print is not seen in the
+  /// command.
   func withWorld<Result, Failure>(_ body: (OpaquePointer) throws(Failure) -> Result)
     throws(Failure) -> Result
   {
     lock.lock()
     defer { lock.unlock() }
-    return unsafe try body(world)
+    return try ForeignOutput.hushed { () throws(Failure) in unsafe try body(world) }
   }
 
   /// Returns the plugin with a URI. The caller holds the lock of `world`.
@@ -99,6 +105,7 @@ package final class World: Sendable {
   private struct State {
     var scan: Scan
     var descriptions: [String: PluginDescription] = [:]
+    var catalog: PluginCatalog?
   }
   private let state: Mutex<State>
   let path: String?
@@ -137,29 +144,20 @@ package final class World: Sendable {
     return (scan, description)
   }
 
-  #if arch(arm64)
-    private static let machine = "aarch64"
-  #else
-    private static let machine = "x86_64"
-  #endif
-
-  /// Folders that are searched for bundles, in order.
-  package var folders: [String] {
-    let home = homeFolder
-    let path =
-      self.path ?? ProcessInfo.processInfo.environment["LV2_PATH"]
-      ?? "~/.lv2:/usr/lib/\(Self.machine)-linux-gnu/lv2:/usr/lib/lv2:/usr/local/lib/lv2"
-    return path.split(separator: ":").map {
-      $0.hasPrefix("~") ? home + $0.dropFirst() : String($0)
-    }
+  /// Returns whether a plugin with this URI is installed.
+  func hasPlugin(_ uri: String) -> Bool {
+    let scan = scan
+    return unsafe scan.withWorld { unsafe scan.plugin(uri, in: $0) != nil }
   }
 
-  /// Paths of all bundles in `folders`, readable or not, each with a slash at its end.
-  package var bundles: [String] {
-    folders.flatMap { folder in
-      ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
-        .map { "\(folder)/\($0)/" }
-        .filter { FileManager.default.fileExists(atPath: $0 + "manifest.ttl") }
-    }
+  /// The plugins by name; nil without a validator. The first call takes a while if bundles have changed.
+  ///
+  /// - Throws: `HostError.noProbe`.
+  package func catalog() throws(HostError) -> PluginCatalog? {
+    if let known = state.withLock({ $0.catalog }) { return known }
+    guard let validator else { return nil }
+    let catalog = try PluginCatalog(of: BundleFolders(path), by: validator)
+    state.withLock { $0.catalog = catalog }
+    return catalog
   }
 }

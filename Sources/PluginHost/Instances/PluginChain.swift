@@ -7,10 +7,15 @@ extension Graph {
     sampleRate: Double, blockFrames: Int, fadeSeconds: Double = 0.01
   ) {
     self.init(
-      types: cue_event_types(
-        sequence: urid(LV2.atom("Sequence")), chunk: urid(LV2.atom("Chunk")),
-        midi: urid(LV2.midi("MidiEvent"))),
-      sampleRate: sampleRate, blockFrames: blockFrames, fadeSeconds: fadeSeconds)
+      types: Self.eventTypes, sampleRate: sampleRate, blockFrames: blockFrames,
+      fadeSeconds: fadeSeconds)
+  }
+
+  /// The URIDs of event types that plugins use.
+  static var eventTypes: cue_event_types {
+    cue_event_types(
+      sequence: urid(LV2.atom("Sequence")), chunk: urid(LV2.atom("Chunk")),
+      midi: urid(LV2.midi("MidiEvent")))
   }
 }
 
@@ -34,23 +39,26 @@ package struct PluginChoice: Hashable, Sendable {
     self.values = values
   }
 
-  /// Parses `URI` or `URI#PRESET`. The preset is named by its URI, by the part of that after a `#`, or
-  /// by its label.
+  /// Parses `PLUGIN` or `PLUGIN#PRESET`. The plugin is named as in `PluginCatalog.uri(named:)`, the preset
+  /// by its URI, by the part of that after a `#`, or by its label.
   ///
-  /// - Throws: `HostError`: no such plugin, or no such preset.
+  /// - Throws: `HostError`: no such plugin, several plugins of this name, or no such preset.
   package init(_ text: String, values: [String: Float], in world: World) throws(HostError) {
-    let uris = Set(world.uris)
     self.init(uri: text, values: values)
-    if uris.contains(text) { return }
-    for mark in text.indices.reversed()
-    where text[mark] == "#" && uris.contains(String(text[..<mark])) {
-      uri = String(text[..<mark])
+    if let uri = try world.uri(named: text) {
+      self.uri = uri
+      return
+    }
+    for mark in text.indices.reversed() where text[mark] == "#" {
+      guard let uri = try world.uri(named: String(text[..<mark])) else { continue }
       let name = String(text[text.index(after: mark)...])
       let presets = try world.description(of: uri).presets
       let found =
-        presets.first { $0.uri == name || $0.uri == text || $0.uri.hasSuffix("#" + name) }
-        ?? presets.first { $0.label.lowercased() == name.lowercased() }
+        presets.first {
+          $0.uri == name || $0.uri == "\(uri)#\(name)" || $0.uri.hasSuffix("#" + name)
+        } ?? presets.first { $0.label.lowercased() == name.lowercased() }
       guard let found else { throw .unknownPreset(plugin: uri, preset: name) }
+      self.uri = uri
       preset = found.uri
       return
     }
@@ -89,8 +97,11 @@ package struct PluginChain: Sendable {
   /// The node of the ports `out_1`, `out_2` and so on.
   package let exit: NodeID
   package let portNames: [String]
-  /// The instances of each plugin, in chain order.
+  /// The instances of each plugin, in chain order, and their nodes.
   package let stages: [[any HostedPlugin]]
+  private let nodes: [[NodeID]]
+  /// The node before `exit`, and its outputs that go there.
+  private let last: (node: NodeID, outputs: [Int])
   /// Name of the port whose MIDI the plugins receive and whose controllers move their controls; nil if
   /// none needs it.
   package let midiInput: String?
@@ -108,16 +119,18 @@ package struct PluginChain: Sendable {
   /// Creates a chain for sound of `channels` channels.
   ///
   /// The plugins are connected as in `PluginStages`. MIDI input reaches each MIDI plugin up to the first one that outputs MIDI. That one feeds the
-  /// plugins behind it instead, and so on. Offline, there is no MIDI input.
+  /// plugins behind it instead, and so on. Offline, there is no MIDI input but `track`.
   ///
   /// - Parameters:
   ///   - priority: The real-time priority of the cycles; nil if they are not real-time.
   ///   - blockFrames: Frames of a block, which is the added latency of each isolated plugin.
   ///   - hearsControllers: Whether MIDI controllers are to move controls.
+  ///   - track: MIDI messages to be played to the plugins; nil for none.
   /// - Throws: `HostError`: a plugin that cannot be instantiated, set up or inserted.
   package init(
     _ choices: [PluginChoice], in world: World, channels: Int, sampleRate: Double, isOffline: Bool,
-    priority: Int? = nil, blockFrames: Int = 1024, hearsControllers: Bool = false
+    priority: Int? = nil, blockFrames: Int = 1024, hearsControllers: Bool = false,
+    playing track: MIDITrack? = nil
   ) throws(HostError) {
     graph = Graph(sampleRate: sampleRate, blockFrames: blockFrames)
     let settings = PluginSettings(
@@ -129,6 +142,8 @@ package struct PluginChain: Sendable {
       priority: priority)
     portNames = row.outputs.indices.map { "out_\($0 + 1)" }
     stages = row.stages.map { $0.map(\.plugin) }
+    nodes = row.stages.map { $0.map(\.id) }
+    last = (row.last, row.outputs)
     let (midi, written) = try graph.edit { wiring throws(HostError) in
       try row.connect(&wiring)
       var midi = ChainMIDI()
@@ -139,8 +154,12 @@ package struct PluginChain: Sendable {
     midiInput =
       !isOffline && (hearsControllers || !midi.listeners.isEmpty) ? "midi_in" : nil
     midiOutput = isOffline || written == nil ? nil : "midi_out"
+    var sources: [NodeID] = []
     if let midiInput {
-      let source = try graph.addInputs(named: "MIDI", audio: [], midi: [midiInput])
+      sources.append(try graph.addInputs(named: "MIDI", audio: [], midi: [midiInput]))
+    }
+    if let track { sources.append(try graph.add(track)) }
+    for source in sources {
       try graph.edit { wiring throws(HostError) in
         try midi.connect(source, hearsControllers, &wiring)
       }
@@ -154,5 +173,23 @@ package struct PluginChain: Sendable {
     if midiOutput != nil, let written {
       try graph.connect(Wire(from: written.id, written.output, to: exit, isEvent: true))
     }
+  }
+
+  /// Whether a plugin takes MIDI.
+  package var takesMIDI: Bool { stages.contains { $0[0].accepts(LV2.midi("MidiEvent")) } }
+
+  /// Sets the gain of the chain's output as a factor, by a crossfade.
+  package func setGain(_ gain: Float) throws(HostError) {
+    let (exit, last) = (exit, last)
+    try graph.edit { wiring throws(HostError) in
+      for (port, output) in last.outputs.enumerated() {
+        try wiring.connect(Wire(from: last.node, output, to: exit, port), gain: gain)
+      }
+    }
+  }
+
+  /// Turns the bypass of all plugins on or off, without a click.
+  package func setBypassed(_ on: Bool) throws(HostError) {
+    for id in nodes.joined() { try graph.setBypassed(id, on) }
   }
 }

@@ -122,7 +122,7 @@ final class PluginCore: @unchecked Sendable {
   /// Activates the plugin and starts the worker thread if needed. Precondition: no cycle runs it.
   func activate() {
     guard let instance = unsafe instance, !isActive else { return }
-    unsafe lilv_instance_activate(instance)
+    ForeignOutput.hushed { unsafe lilv_instance_activate(instance) }
     isActive = true
     startThreadIfNeeded()
   }

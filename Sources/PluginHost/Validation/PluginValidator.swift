@@ -39,15 +39,36 @@ package final class PluginValidator: @unchecked Sendable {
   /// Returns the contents of a bundle. A cached result is valid until a file of the bundle changes. A
   /// crash or hang while reading it is remembered by this object only.
   ///
+  /// - Parameter folders: Where to look for LV2's own bundle, which names the classes of plugins.
   /// - Throws: `HostError.noProbe`.
-  package func bundle(_ path: String) throws(HostError) -> BundleReport {
-    let key = "bundle \(path)"
-    if let known: BundleReport = cache.entry(key, bundle: path) { return known }
+  package func bundle(_ path: String, in folders: BundleFolders = BundleFolders())
+    throws(HostError) -> BundleReport
+  {
+    defer { cache.save() }
+    return try read(path, folders)
+  }
+
+  /// Returns the contents of bundles by path, as `bundle` does for one. All new results are cached
+  /// together.
+  ///
+  /// - Throws: `HostError.noProbe`.
+  func reports(ofBundles paths: [String], in folders: BundleFolders) throws(HostError)
+    -> [(path: String, report: BundleReport)]
+  {
+    defer { cache.save() }
+    var reports: [(path: String, report: BundleReport)] = []
+    for path in paths { reports.append((path, try read(path, folders))) }
+    return reports
+  }
+
+  private func read(_ path: String, _ folders: BundleFolders) throws(HostError) -> BundleReport {
+    if let known = cache.report(ofBundle: path) { return known }
     var report = BundleReport()
     var isLasting = false
     lock.lock()
     defer { lock.unlock() }
-    switch try ask(ProbeTask(kind: .bundle(path), path: nil)) {
+    let task = ProbeTask(kind: .bundle(path, vocabulary: folders.vocabulary), path: nil)
+    switch try ask(task) {
     case .answer(.bundle(let answer), let messages):
       report = answer
       isLasting = true
@@ -56,7 +77,7 @@ package final class PluginValidator: @unchecked Sendable {
     case .died(let how, let phase):
       report.problems = ["reading it \(how)\(phase.map { ", while it \($0)" } ?? "")"]
     }
-    cache.set(report, key, bundle: path, isLasting: isLasting)
+    cache.set(report, ofBundle: path, isLasting: isLasting)
     return report
   }
 
@@ -67,10 +88,10 @@ package final class PluginValidator: @unchecked Sendable {
   /// - Throws: `HostError.noProbe`, or `.unknownPlugin`.
   package func plugin(_ uri: String, in world: World) throws(HostError) -> ValidationReport {
     let bundle = try world.description(of: uri).bundle
-    let key = "plugin \(uri)"
-    if let known: ValidationReport = cache.entry(key, bundle: bundle) { return known }
+    if let known = cache.report(ofPlugin: uri, bundle: bundle) { return known }
     let report = try validate(uri, in: world, .short)
-    cache.set(report, key, bundle: bundle, isLasting: report.failures.isEmpty)
+    cache.set(report, ofPlugin: uri, bundle: bundle, isLasting: report.failures.isEmpty)
+    cache.save()
     return report
   }
 
@@ -253,76 +274,5 @@ private final class ProbeProcess {
     return signal == 0
       ? "ended the process with code \(status >> 8 & 0xff)"
       : unsafe "crashed (\(String(cString: strsignal(signal))))"
-  }
-}
-
-/// The results of validation, in one file.
-private final class ProbeCache: @unchecked Sendable {
-  private struct Entry: Codable {
-    /// Modification time of the bundle's newest file, in seconds since 1970, and the size of all files
-    /// in bytes.
-    var modified: Double
-    var bytes: Int
-    var report: Data
-  }
-  private let folder: String?
-  private let path: String?
-  private let lock = Lock()
-  /// Results from the file, and results that are not written to it.
-  private var entries: [String: Entry] = [:]
-  private var passing: [String: Entry] = [:]
-
-  init(folder: String?) {
-    self.folder = folder
-    path = folder.map { $0 + "/plugins.json" }
-    guard let path, let data = FileManager.default.contents(atPath: path) else { return }
-    // Replace a file that cannot be read.
-    entries = (try? JSONDecoder().decode([String: Entry].self, from: data)) ?? [:]
-  }
-
-  func entry<Report: Codable>(_ key: String, bundle: String) -> Report? {
-    let (modified, bytes) = Self.stamp(bundle)
-    lock.lock()
-    defer { lock.unlock() }
-    let name = "\(key) \(bundle)"
-    guard let entry = passing[name] ?? entries[name], entry.modified == modified,
-      entry.bytes == bytes
-    else { return nil }
-    return try? JSONDecoder().decode(Report.self, from: entry.report)
-  }
-
-  /// - Parameter isLasting: Whether to write the result to the file.
-  func set<Report: Codable>(_ report: Report, _ key: String, bundle: String, isLasting: Bool) {
-    guard let data = try? JSONEncoder().encode(report) else { return }
-    let (modified, bytes) = Self.stamp(bundle)
-    let name = "\(key) \(bundle)"
-    let entry = Entry(modified: modified, bytes: bytes, report: data)
-    lock.lock()
-    defer { lock.unlock() }
-    passing[name] = isLasting ? nil : entry
-    guard isLasting, let folder, let path else { return }
-    entries[name] = entry
-    // If the file cannot be written, the next process validates again.
-    try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    try? JSONEncoder().encode(entries).write(to: URL(fileURLWithPath: path), options: .atomic)
-  }
-
-  private static func stamp(_ folder: String) -> (modified: Double, bytes: Int) {
-    var modified = 0.0
-    var bytes = 0
-    for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-      let path = folder + "/" + name
-      var status = stat()
-      guard unsafe stat(path, &status) == 0 else { continue }
-      let time = Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) / 1e9
-      modified = max(modified, time)
-      bytes += Int(status.st_size)
-      // A link to a folder may lead back into the bundle.
-      guard unsafe lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { continue }
-      let inner = stamp(path)
-      modified = max(modified, inner.modified)
-      bytes += inner.bytes
-    }
-    return (modified, bytes)
   }
 }

@@ -4,8 +4,8 @@ import Glibc
 /// A task for a validator process: one line of JSON on its standard input.
 struct ProbeTask: Codable {
   enum Kind: Codable {
-    /// Read a bundle and describe its plugins.
-    case bundle(String)
+    /// Read a bundle and describe its plugins, with the classes that LV2's own bundle names.
+    case bundle(String, vocabulary: String?)
     /// Validate a plugin.
     case plugin(uri: String, ValidationLength)
   }
@@ -24,12 +24,12 @@ enum ProbeLine: Codable {
 
 /// The contents of a bundle.
 package struct BundleReport: Codable, Hashable, Sendable {
-  /// URIs of its plugins.
-  package var plugins: [String]
+  /// Its plugins in alphabetical order of their URIs.
+  package var plugins: [PluginSummary]
   /// Errors in the bundle, in words.
   package var problems: [String]
 
-  package init(plugins: [String] = [], problems: [String] = []) {
+  package init(plugins: [PluginSummary] = [], problems: [String] = []) {
     self.plugins = plugins
     self.problems = problems
   }
@@ -65,7 +65,8 @@ package enum Probe {
         return
       }
       switch task.kind {
-      case .bundle(let path): answer(.bundle(read(path) { answer(.phase($0)) }))
+      case .bundle(let path, let vocabulary):
+        answer(.bundle(read(path, vocabulary) { answer(.phase($0)) }))
       case .plugin(let uri, let length):
         if world == nil || world?.path != task.path { world = (task.path, World(path: task.path)) }
         answer(
@@ -76,16 +77,20 @@ package enum Probe {
     ScratchFolder.removeGiven()
   }
 
-  private static func read(_ path: String, phase: (String) -> Void) -> BundleReport {
-    let scan = Scan(bundle: path)
+  private static func read(
+    _ path: String, _ vocabulary: String?, phase: (String) -> Void
+  ) -> BundleReport {
+    let scan = Scan(bundle: path, vocabulary: vocabulary)
     var report = BundleReport()
-    report.plugins = scan.uris
     if scan.hasDynamicManifest {
       report.problems.append("more of it is told by a library (dynmanifest), which is not run")
     }
-    for uri in report.plugins {
+    for uri in scan.uris {
       phase("describes <\(uri)>")
       guard let plugin = scan.description(of: uri) else { continue }
+      report.plugins.append(
+        PluginSummary(
+          uri: uri, name: plugin.name, className: plugin.className, author: plugin.author))
       report.problems += plugin.problems.map { "<\(uri)>: \($0)" }
       report.problems += plugin.remarks.map { "<\(uri)>: \($0): left out" }
     }

@@ -97,7 +97,7 @@ import Testing
       let file = try WaveFile("a.wav", in: folder, coding: .f32, channels: 1, frames: 9000)
       let equalizer = "urn:cuejack:plugins:preset-eq-mono"
       let heard = try [
-        "\(equalizer):preset=16", "\(equalizer)#rock", "\(equalizer)#Rock", equalizer,
+        "\(equalizer):preset=16", "\(equalizer)#rock", "preset-eq-mono#Rock", equalizer,
       ]
       .map { try rendered([file.path, "--plugin", $0], frames: 9000, channels: 1) }
       #expect(heard[1] == heard[0] && heard[2] == heard[0] && heard[3] != heard[0])
@@ -106,8 +106,12 @@ import Testing
 
   @Test(arguments: [
     ("http://example.org/none", "no plugin <http://example.org/none> is installed"),
-    ("http://lv2plug.in/plugins/eg-amp#none", "has no preset <none>"),
-    ("http://lv2plug.in/plugins/eg-amp:loud=1", "has no such control as “loud”"),
+    ("http://lv2plug.in/plugins/eg-amp#none", "has no preset <none>; it has no presets"),
+    ("preset-eq-mono#Rok", "has no preset <Rok>; its presets are “Rock”, “Pop”"),
+    (
+      "http://lv2plug.in/plugins/eg-amp:loud=1",
+      "no such control as “loud”; its controls are “gain”"
+    ),
     ("http://lv2plug.in/plugins/eg-amp:gain=1000", "1000.0 is no value for “gain”"),
   ])
   func whatCannotBeIsNamed(plugin: String, message: String) throws {

@@ -99,6 +99,50 @@ import Testing
     #expect(try plugins(["check", amp, "--seconds", "nan"]).status == 64)
   }
 
+  /// By the end of its URI and by its name.
+  @Test func pluginsAreFoundByName() throws {
+    let path = try bundles()
+    for name in ["eg-amp", "plugins/eg-amp", "Simple Amplifier", "simple amplifier"] {
+      let outcome = try plugins(["info", name], path: path)
+      #expect(outcome.status == 0 && outcome.text.hasPrefix("\(amp)\n"), "\(outcome)")
+    }
+    let checked = try plugins(["check", "eg-amp", "--seconds", "0.1"], path: path)
+    #expect(checked.text == "passed  \(amp)\n")
+    for (name, message) in [
+      (
+        "eg-fifth",
+        "no plugin <eg-fifth> is installed (LV2_PATH tells where to look); did you mean “eg-fifths”?"
+      ),
+      ("Simple Amplifer", "did you mean “Simple Amplifier”?"),
+    ] {
+      let outcome = try plugins(["info", name], path: path)
+      #expect(outcome.status == 1 && outcome.errors.contains(message), "\(outcome.errors)")
+    }
+    let twins = try plugins(["info", "mono"], path: "/usr/lib/lv2")
+    #expect(twins.status == 1)
+    #expect(
+      twins.errors.hasPrefix(
+        "cuejack: “mono” is the name of 3 plugins: <http://gareus.org/oss/lv2/darc#mono>, "),
+      "\(twins.errors)")
+  }
+
+  /// A library's own words about a broken bundle are seen with --verbose only.
+  @Test func librariesAreHushed() throws {
+    let path = try bundles()
+    let sound = "\(folder.path)/a.wav"
+    try #require(run("sox", ["-n", "-r", "48000", sound, "trim", "0", "0.01"]).status == 0)
+    for isVerbose in [false, true] {
+      let outcome = try run(
+        "env",
+        ["XDG_CACHE_HOME=\(folder.path)/cache", "LV2_PATH=\(path)", cuejack, "play", sound]
+          + ["--plugin", amp, "--render", "\(folder.path)/\(isVerbose).wav"]
+          + (isVerbose ? ["--verbose"] : []))
+      #expect(outcome.status == 0)
+      #expect(outcome.errors.contains("broken.lv2") == isVerbose, "\(outcome.errors)")
+      #expect(isVerbose || outcome.errors.isEmpty, "\(outcome.errors)")
+    }
+  }
+
   @Test func theProbeIsNotShown() throws {
     #expect(try !plugins(["--help"]).text.contains("probe"))
   }

@@ -27,11 +27,14 @@ import Testing
     }
   }
 
+  /// The fixture as a list shows it.
+  private let summary = PluginSummary(uri: Fixture.uri, name: "Fixture", className: "Plugin")
+
   @Test func aSoundBundleIsTaken() throws {
     try fixture { fixture in
       let validator = try fixture.validator()
       let report = try validator.bundle(fixture.bundle)
-      #expect(report == BundleReport(plugins: [Fixture.uri], problems: []))
+      #expect(report == BundleReport(plugins: [summary], problems: []))
       let words = try refusal(fixture)
       #expect(words == "nothing")
     }
@@ -297,7 +300,7 @@ import Testing
       #expect(
         try fixture.validator().bundle(fixture.bundle)
           == BundleReport(
-            plugins: [Fixture.uri],
+            plugins: [summary],
             problems: ["more of it is told by a library (dynmanifest), which is not run"]))
     }
   }
