@@ -73,6 +73,11 @@ extension CompletionKind {
     }
   }
 
+  /// Audio ports that send, or that receive.
+  static func audioPorts(sending: Bool) -> CompletionKind {
+    candidates { line in ports(on: line) { !$0.isMIDI && $0.isOutput == sending } }
+  }
+
   /// MIDI ports that send, or that receive.
   static func midiPorts(sending: Bool) -> CompletionKind {
     candidates { line in ports(on: line) { $0.isMIDI && $0.isOutput == sending } }

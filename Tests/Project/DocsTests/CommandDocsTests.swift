@@ -7,6 +7,7 @@ import Testing
   private static let subcommands = [
     ["play"], ["record"], ["convert"], ["info"], ["plugins"], ["plugins", "list"],
     ["plugins", "info"], ["plugins", "presets"], ["plugins", "check"], ["graph"], ["osc"], ["set"],
+    ["fx"],
     ["session"], ["session", "new"], ["session", "add"], ["session", "set"], ["session", "check"],
     ["session", "show"], ["session", "collect"], ["session", "run"], ["session", "save"],
     ["session", "render"],
@@ -76,7 +77,7 @@ import Testing
 
   /// command.md has a section per subcommand, with all of its options and no others.
   @Test(arguments: [
-    "play", "record", "convert", "info", "plugins", "graph", "session", "osc", "set",
+    "play", "fx", "record", "convert", "info", "plugins", "graph", "session", "osc", "set",
   ])
   func theSectionOfASubcommandHasItsOptions(name: String) throws {
     let section = Page("docs/command.md").section(ofCommand: name)

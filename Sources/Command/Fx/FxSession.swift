@@ -1,0 +1,146 @@
+import ArgumentParser
+import AudioQueue
+import Dispatch
+import Glibc
+import PluginHost
+import Server
+
+/// The running client of `cuejack fx`. Main thread.
+struct FxSession {
+  private let command: Fx
+  private let client: PluginClient
+  private let signals: StopSignals
+  /// Signalled when a key or a signal arrives.
+  private let awake: DispatchSemaphore
+
+  /// Opens the client and connects its ports. Prints an error and ends the command on failure.
+  init(_ command: Fx, _ signals: StopSignals, _ awake: DispatchSemaphore) throws {
+    self.command = command
+    self.signals = signals
+    self.awake = awake
+    let plugins = try ChosenPlugins(command.plugins.isolating(command.isolated))
+    let width = plugins.width
+    let title = plugins.choices.map { choice in
+      (try? plugins.world.description(of: choice.uri).name) ?? choice.uri
+    }
+    client = try PluginClient(
+      plugins, channels: command.channels ?? width.channels,
+      inputs: command.channels ?? width.inputs, on: JackServer(named: command.server),
+      named: command.name ?? Fx.clientName, title: printable(title.joined(separator: ", ")),
+      PluginClient.Connections(
+        outputs: { client, ports in
+          try command.ports(
+            "--connect-out", command.connectOut, .input,
+            orElse: Array(client.physicalOutputs.prefix(max(2, ports))), on: client, signals)
+        },
+        inputs: { client, ports in
+          try command.ports(
+            "--connect-in", command.connectIn, .output,
+            orElse: Array(client.physicalInputs.prefix(ports)), on: client, signals)
+        }), command.controllers)
+  }
+
+  func close() {
+    client.close()
+    client.device.close()
+  }
+
+  /// Runs the plugins until the end, and prints the result. Throws the exit code if it is not 0.
+  func run() throws {
+    if let signal = signals.received { throw ExitCode(128 + signal) }
+    client.announce()
+    let device = client.device
+    let begin = device.now
+    let desk = FxDesk(client)
+    let end = command.seconds.map { begin + $0.frames(at: device.client.sampleRate) }
+    wait(for: end, desk, from: begin)
+    let frames = max(0, min(device.now, end ?? .max) - begin)
+    let isCut = end.map { device.now < $0 } ?? false
+    Screen.shared.draw([])
+    Screen.shared.say(
+      "\(device.client.name): processed \(frames) frames from frame \(begin); xruns: \(device.xruns)"
+    )
+    if device.isLost {
+      Screen.shared.complain("\(ServerError.lost(server: device.client.serverName))")
+    }
+    if let signal = signals.received, isCut { throw ExitCode(128 + signal) }
+    if client.chain.hasLostPlugins || device.isLost { throw ExitCode.failure }
+  }
+
+  /// Waits for the frame `end`, a signal or the key that quits. Shows the state on a terminal.
+  private func wait(for end: Int64?, _ desk: FxDesk, from begin: Int64) {
+    let device = client.device
+    let serverName = device.client.serverName
+    var watch = ServerWatch("the sound")
+    let waiting = WaitingKeys()
+    let awake = awake
+    let keys =
+      Screen.shared.isTerminal
+      ? KeyReader { key in
+        waiting.add(key)
+        awake.signal()
+      } : nil
+    defer { keys?.end() }
+    while signals.received == nil, !desk.isAskedToQuit {
+      let now = device.now
+      if let end, now >= end { return }
+      watch.note(device.isLost ? device.latestAbsence : nil, server: serverName)
+      for key in waiting.take() { desk.press(key) }
+      if Screen.shared.isTerminal {
+        let seconds = Double(max(0, now - begin)) / device.client.sampleRate
+        let line = "\(device.client.name) \(clock(seconds))  \(desk.state)"
+        Screen.shared.draw([
+          fitted(line, to: min(columns(of: line), Screen.shared.size.columns - 1))
+        ])
+      }
+      let rest = end.map { Double($0 - now) / device.client.sampleRate } ?? 1
+      _ = awake.wait(timeout: .now() + min(0.1, max(0.001, rest)))
+    }
+  }
+}
+
+/// The actions of the keys of `cuejack fx`. Main thread.
+private final class FxDesk {
+  private let client: PluginClient
+  /// Gain of the output in decibels.
+  private var gain = 0
+  private var isBypassed = false
+  /// True if q was pressed.
+  private(set) var isAskedToQuit = false
+
+  private static let gains = -60...24
+  private static let help = "up, down  gain by 1 dB    b  bypass    q  quit"
+
+  init(_ client: PluginClient) { self.client = client }
+
+  /// The state in words.
+  var state: String {
+    var words: [String] = []
+    if gain != 0 { words.append("gain \(gain > 0 ? "+" : "")\(gain) dB") }
+    if isBypassed { words.append("bypassed") }
+    return words.joined(separator: "  ")
+  }
+
+  func press(_ key: KeyReader.Key) {
+    do {
+      switch key {
+      case .up: try setGain(gain + 1)
+      case .down: try setGain(gain - 1)
+      case .character("b"):
+        isBypassed.toggle()
+        try client.chain.setBypassed(isBypassed)
+      case .character("q"): isAskedToQuit = true
+      case .character("?"): Screen.shared.say(Self.help)
+      default: break
+      }
+    } catch {
+      Screen.shared.complain("\(error)")
+    }
+  }
+
+  private func setGain(_ decibels: Int) throws {
+    guard Self.gains.contains(decibels) else { return }
+    gain = decibels
+    try client.chain.setGain(gain == 0 ? 1 : Float(pow(10, Double(gain) / 20)))
+  }
+}
