@@ -45,7 +45,7 @@ package final class PluginValidator: @unchecked Sendable {
     throws(HostError) -> BundleReport
   {
     defer { cache.save() }
-    return try read(path, folders)
+    return try read(path, Vocabulary(folders))
   }
 
   /// Returns the contents of bundles by path, as `bundle` does for one. All new results are cached
@@ -57,17 +57,30 @@ package final class PluginValidator: @unchecked Sendable {
   {
     defer { cache.save() }
     var reports: [(path: String, report: BundleReport)] = []
-    for path in paths { reports.append((path, try read(path, folders))) }
+    let vocabulary = Vocabulary(folders)
+    for path in paths { reports.append((path, try read(path, vocabulary))) }
     return reports
   }
 
-  private func read(_ path: String, _ folders: BundleFolders) throws(HostError) -> BundleReport {
-    if let known = cache.report(ofBundle: path) { return known }
+  /// LV2's own bundle, if there is one, and its stamp.
+  private struct Vocabulary {
+    let path: String?
+    let stamp: String
+
+    init(_ folders: BundleFolders) {
+      path = folders.vocabulary
+      stamp = path.map { "\($0) \(FileFacts.stamp(ofBundle: $0))" } ?? ""
+    }
+  }
+
+  private func read(_ path: String, _ vocabulary: Vocabulary) throws(HostError) -> BundleReport {
+    let subject = ProbeCache.Subject(path)
+    if let known = cache.report(of: subject, vocabulary.stamp) { return known }
     var report = BundleReport()
     var isLasting = false
     lock.lock()
     defer { lock.unlock() }
-    let task = ProbeTask(kind: .bundle(path, vocabulary: folders.vocabulary), path: nil)
+    let task = ProbeTask(kind: .bundle(path, vocabulary: vocabulary.path), path: nil)
     switch try ask(task) {
     case .answer(.bundle(let answer), let messages):
       report = answer
@@ -77,7 +90,7 @@ package final class PluginValidator: @unchecked Sendable {
     case .died(let how, let phase):
       report.problems = ["reading it \(how)\(phase.map { ", while it \($0)" } ?? "")"]
     }
-    cache.set(report, ofBundle: path, isLasting: isLasting)
+    cache.set(report, of: subject, vocabulary.stamp, isLasting: isLasting)
     return report
   }
 
@@ -88,9 +101,10 @@ package final class PluginValidator: @unchecked Sendable {
   /// - Throws: `HostError.noProbe`, or `.unknownPlugin`.
   package func plugin(_ uri: String, in world: World) throws(HostError) -> ValidationReport {
     let bundle = try world.description(of: uri).bundle
-    if let known = cache.report(ofPlugin: uri, bundle: bundle) { return known }
+    let subject = ProbeCache.Subject(bundle)
+    if let known = cache.report(ofPlugin: uri, in: subject) { return known }
     let report = try validate(uri, in: world, .short)
-    cache.set(report, ofPlugin: uri, bundle: bundle, isLasting: report.failures.isEmpty)
+    cache.set(report, ofPlugin: uri, in: subject, isLasting: report.failures.isEmpty)
     cache.save()
     return report
   }

@@ -12,6 +12,8 @@ final class ProbeCache: @unchecked Sendable {
   private struct Entry: Codable {
     var stamp: String
     var report: BundleReport?
+    /// LV2's own bundle and its stamp when the report was made; the report has names of classes from it.
+    var vocabulary = ""
     /// Results of validation by plugin URI.
     var plugins: [String: ValidationReport] = [:]
   }
@@ -35,45 +37,60 @@ final class ProbeCache: @unchecked Sendable {
 
   // MARK: Entries
 
-  func report(ofBundle bundle: String) -> BundleReport? {
-    let stamp = FileFacts.stamp(ofBundle: bundle)
-    lock.lock()
-    defer { lock.unlock() }
-    return entry(bundle, stamp) { $0.report }
+  /// A bundle as it was before it was read: what is found in it counts as long as its stamp is the same.
+  struct Subject {
+    let bundle: String
+    let stamp: String
+
+    init(_ bundle: String) {
+      self.bundle = bundle
+      stamp = FileFacts.stamp(ofBundle: bundle)
+    }
   }
 
-  func report(ofPlugin uri: String, bundle: String) -> ValidationReport? {
-    let stamp = FileFacts.stamp(ofBundle: bundle)
-    lock.lock()
-    defer { lock.unlock() }
-    return entry(bundle, stamp) { $0.plugins[uri] }
+  /// - Parameter vocabulary: LV2's own bundle and its stamp.
+  func report(of subject: Subject, _ vocabulary: String) -> BundleReport? {
+    entry(subject) { $0.vocabulary == vocabulary ? $0.report : nil }
+  }
+
+  func report(ofPlugin uri: String, in subject: Subject) -> ValidationReport? {
+    entry(subject) { $0.plugins[uri] }
+  }
+
+  /// - Parameters:
+  ///   - vocabulary: LV2's own bundle and its stamp.
+  ///   - isLasting: Whether `save()` writes the report to the file.
+  func set(_ report: BundleReport, of subject: Subject, _ vocabulary: String, isLasting: Bool) {
+    change(subject, isLasting) {
+      $0.report = report
+      $0.vocabulary = vocabulary
+    }
   }
 
   /// - Parameter isLasting: Whether `save()` writes the report to the file.
-  func set(_ report: BundleReport, ofBundle bundle: String, isLasting: Bool) {
-    change(bundle, isLasting) { $0.report = report }
+  func set(
+    _ report: ValidationReport, ofPlugin uri: String, in subject: Subject, isLasting: Bool
+  ) {
+    change(subject, isLasting) { $0.plugins[uri] = report }
   }
 
-  /// - Parameter isLasting: Whether `save()` writes the report to the file.
-  func set(_ report: ValidationReport, ofPlugin uri: String, bundle: String, isLasting: Bool) {
-    change(bundle, isLasting) { $0.plugins[uri] = report }
-  }
-
-  private func entry<Report>(
-    _ bundle: String, _ stamp: String, _ report: (Entry) -> Report?
-  ) -> Report? {
+  private func entry<Report>(_ subject: Subject, _ report: (Entry) -> Report?) -> Report? {
+    lock.lock()
+    defer { lock.unlock() }
     for entries in [passing, fresh, kept] {
-      if let entry = entries[bundle], entry.stamp == stamp, let found = report(entry) {
+      if let entry = entries[subject.bundle], entry.stamp == subject.stamp,
+        let found = report(entry)
+      {
         return found
       }
     }
     return nil
   }
 
-  private func change(_ bundle: String, _ isLasting: Bool, _ body: (inout Entry) -> Void) {
-    let stamp = FileFacts.stamp(ofBundle: bundle)
+  private func change(_ subject: Subject, _ isLasting: Bool, _ body: (inout Entry) -> Void) {
     lock.lock()
     defer { lock.unlock() }
+    let (bundle, stamp) = (subject.bundle, subject.stamp)
     var entry = (isLasting ? fresh : passing)[bundle] ?? Entry(stamp: stamp)
     if entry.stamp != stamp { entry = Entry(stamp: stamp) }
     body(&entry)
@@ -92,7 +109,9 @@ final class ProbeCache: @unchecked Sendable {
     for (bundle, entry) in fresh {
       var merged = entry
       if let old = entries[bundle], old.stamp == entry.stamp {
-        merged.report = entry.report ?? old.report
+        if entry.report == nil {
+          (merged.report, merged.vocabulary) = (old.report, old.vocabulary)
+        }
         merged.plugins = old.plugins.merging(entry.plugins) { $1 }
       }
       entries[bundle] = merged

@@ -24,9 +24,11 @@ import Testing
       """.write(toFile: path + "/" + name, atomically: true, encoding: .utf8)
     }
 
-    func catalog(_ executable: String? = nil) throws -> PluginCatalog {
+    func catalog(_ executable: String? = nil, in folders: BundleFolders? = nil) throws
+      -> PluginCatalog
+    {
       try PluginCatalog(
-        of: folders,
+        of: folders ?? self.folders,
         by: PluginValidator(
           executable: try executable ?? builtProduct(named: "cuejack").path, cacheFolder: cache))
     }
@@ -107,9 +109,55 @@ import Testing
       try shelf.write("manifest.ttl", [("urn:x:three", "Three")], bundle: "c")
       try shelf.write("manifest.ttl", [("urn:x:four", "Four")], bundle: "d")
       for (validator, bundle) in [(first, "c"), (second, "d")] {
-        _ = try validator.bundle(shelf.folder.path + "/bundles/\(bundle).lv2/")
+        _ = try validator.bundle(
+          shelf.folder.path + "/bundles/\(bundle).lv2/", in: shelf.folders)
       }
       #expect(shelf.remembered?.count == 4)
+    }
+  }
+
+  /// A bundle that changes after it was read is read again.
+  @Test func aChangeDuringTheReadingIsSeen() throws {
+    try shelf { shelf in
+      let script = shelf.folder.appendingPathComponent("probe").path
+      let cuejack = try builtProduct(named: "cuejack").path
+      let file = shelf.folder.path + "/bundles/c.lv2/more.ttl"
+      try """
+      #!/bin/sh
+      \(cuejack) plugins probe | while read -r line; do
+        echo '# more' >> \(file)
+        printf '%s\\n' "$line"
+      done
+      """.write(toFile: script, atomically: false, encoding: .utf8)
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
+      try shelf.write("manifest.ttl", [("urn:x:three", "Three")], bundle: "c")
+      #expect(try shelf.catalog(script).plugins.count == 3)
+      #expect(shelf.remembered == nil)
+      #expect(try shelf.catalog().plugins.count == 3)
+      #expect(shelf.remembered?.count == 3)
+    }
+  }
+
+  /// Another LV2_PATH may have LV2's own bundle, which names the classes.
+  @Test func classesHaveTheNamesOfTheFoldersThatAreSearched() throws {
+    try shelf { shelf in
+      try shelf.write(
+        "manifest.ttl", [("urn:x:three", "Three"), ("urn:x:four", "Four")], bundle: "c")
+      let manifest = shelf.folder.path + "/bundles/c.lv2/manifest.ttl"
+      let text = try String(contentsOfFile: manifest, encoding: .utf8)
+      try (text + "\n<urn:x:four> a lv2:ReverbPlugin .\n")
+        .write(toFile: manifest, atomically: true, encoding: .utf8)
+      let other = shelf.folder.path + "/other"
+      try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: true)
+      try FileManager.default.createSymbolicLink(
+        atPath: other + "/core.lv2", withDestinationPath: "/usr/lib/lv2/core.lv2")
+      func classes(_ folders: BundleFolders) throws -> [String] {
+        try shelf.catalog(in: folders).plugins.filter { $0.uri == "urn:x:four" }.map(\.className)
+      }
+      #expect(try classes(shelf.folders) == ["Plugin"])
+      let both = BundleFolders(shelf.folder.path + "/bundles:" + other)
+      #expect(try classes(both) == ["Reverb Plugin"])
+      #expect(try classes(shelf.folders) == ["Plugin"])
     }
   }
 
