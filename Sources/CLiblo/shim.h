@@ -10,3 +10,8 @@
 #include <lo/lo.h>
 #pragma pop_macro("_NETINET_IN_H")
 #pragma pop_macro("_NETDB_H")
+
+/// lo_message_add_blob. A blob is a pointer without a type before liblo 0.32, and with one since.
+static inline int cue_lo_message_add_blob(lo_message message, void *blob) {
+  return lo_message_add_blob(message, blob);
+}

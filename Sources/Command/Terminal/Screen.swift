@@ -47,7 +47,7 @@ final class Screen: Sendable {
   /// Writes an event on a line of its own, at once, if there are events.
   func emit(_ event: some Encodable) {
     guard isJSON, let line = try? JSONText.line(event) else { return }
-    state.withLock { _ in write(line + "\n", to: STDOUT_FILENO) }
+    state.withLock { _ in write(line + "\n", to: ForeignOutput.output) }
   }
 
   /// The terminal's current size; 80 by 24 if it is unknown.

@@ -39,7 +39,7 @@ extension OSCMessage {
       // A blob of liblo is its size and its bytes. `lo_blob_new` makes no empty ones.
       var blob = unsafe withUnsafeBytes(of: Int32(bytes.count)) { unsafe Array($0) } + bytes
       result = unsafe blob.withUnsafeMutableBytes {
-        unsafe lo_message_add_blob(message, $0.baseAddress)
+        unsafe cue_lo_message_add_blob(message, $0.baseAddress)
       }
     case .bool(true): result = unsafe lo_message_add_true(message)
     case .bool(false): result = unsafe lo_message_add_false(message)
