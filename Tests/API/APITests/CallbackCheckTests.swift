@@ -48,10 +48,9 @@ import Testing
       !expected.keys.contains { line.hasPrefix("cuejack: the callback \($0) of ") }
     }
     #expect(others == [])
-    // 4096 frames at 48 kHz.
+    // 4096 frames at 48 kHz. The callback sleeps for 100 ms; on a busy machine it takes longer.
     let late = messages.filter { $0.contains("was late") }
-    #expect(
-      late.allSatisfy { $0.contains(#/took up to 1\d\d\.\d ms of (85\.[0-9]|8[46]\.\d) ms/#) },
-      "\(late)")
+    let words = #/took up to [1-9]\d{2,}\.\d ms of (85\.[0-9]|8[46]\.\d) ms/#
+    #expect(late.allSatisfy { $0.contains(words) }, "\(late)")
   }
 }

@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func damagedFilesGiveErrorsAndNothingWorse() throws {
-    let result = try fuzz(["--cases", "100000", "--seconds", "4", "--seed", "4"])
+    let result = try fuzz(["--cases", "100000", "--seconds", "3", "--seed", "4"])
     #expect(result.status == 0, "\(result.output)\(result.errors)")
     #expect(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
   }
@@ -35,13 +35,13 @@ import Testing
   /// Bundles of plugins, memory shared with a plugin's process, graph reports, sessions, and OSC packets.
   @Test(arguments: ["bundles", "memory", "reports", "sessions", "packets"])
   func whatOthersWriteIsHeldToBeHostile(subject: String) throws {
-    let result = try fuzz([subject, "--cases", "100000", "--seconds", "2", "--seed", "4"])
+    let result = try fuzz([subject, "--cases", "100000", "--seconds", "1", "--seed", "4"])
     #expect(result.status == 0, "\(result.output)\(result.errors)")
     #expect(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
   }
 
   @Test func damagedMIDIFilesGiveErrorsAndNothingWorse() throws {
-    let result = try fuzz(["midi", "--cases", "5000", "--seconds", "4", "--seed", "4"])
+    let result = try fuzz(["midi", "--cases", "5000", "--seconds", "3", "--seed", "4"])
     #expect(result.status == 0, "\(result.output)\(result.errors)")
     #expect(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
   }

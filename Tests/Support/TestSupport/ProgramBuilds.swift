@@ -7,7 +7,7 @@ package final class ProgramBuilds: Sendable {
   private let folder: URL
   /// The folder that Cuejack is installed to: that of the gate if it has made one, for all processes of the tests.
   package let installation: URL
-  /// Held while a client program is built.
+  /// Held while a program is built.
   private let lock = NSLock()
 
   init() throws {
@@ -35,14 +35,17 @@ package final class ProgramBuilds: Sendable {
     return result.output.split(whereSeparator: \.isWhitespace).map(String.init)
   }
 
-  /// Builds a program; its recording half is plain C, and needs JACK's flags.
+  /// Builds a program, once; its recording half is plain C, and needs JACK's flags.
   package func build(_ source: String, isSanitized: Bool) throws -> URL {
+    lock.lock()
+    defer { lock.unlock() }
     let programs = repository.appendingPathComponent("Tests/API/APITests/Programs")
     let support = repository.appendingPathComponent("Tests/Support/CTestSupport")
     let name = String(source.prefix { $0 != "." })
     let work = folder.appendingPathComponent(isSanitized ? "sanitized" : "plain")
     try FileManager.default.createDirectory(at: work, withIntermediateDirectories: true)
     let binary = work.appendingPathComponent(name)
+    if FileManager.default.fileExists(atPath: binary.path) { return binary }
     let clang = try flags("--variable=clang", "AudioToolbox")[0]
     let options =
       ["-g", "-Wall", "-Wextra", "-Werror", "-I", support.appendingPathComponent("include").path]
