@@ -29,8 +29,9 @@ struct Latency: Row {
     var sameCycle: Double
     /// Average delay in frames relative to the C client.
     var laterFrames: Double
-    /// Mean latency divided by the C client's mean latency.
-    var ratio: Double
+    /// Mean latency divided by the C client's mean latency; nil if that is not above 0, as it may be after a few
+    /// late cycles.
+    var ratio: Double?
   }
 
   /// Frames of a buffer: more than the resampler takes in before its first output.
@@ -119,7 +120,7 @@ struct Latency: Row {
     let same = later.filter { abs($0) < period / 2 }.count
     againstFloor = Comparison(
       sameCycle: Double(same) / Double(later.count), laterFrames: mean(later),
-      ratio: mean(frames) / mean(floor))
+      ratio: mean(floor) > 0 ? mean(frames) / mean(floor) : nil)
   }
 
   private protocol Source {
@@ -265,7 +266,8 @@ extension Latency {
     line += right(periods(Double(almostAll)), 6) + right(periods(Double(most)), 6)
     if let floor = againstFloor {
       line += right("\(number(100 * floor.sameCycle, 1)) %", 14)
-      line += right(number(floor.laterFrames, 1), 8) + right(number(floor.ratio, 3), 7)
+      line += right(number(floor.laterFrames, 1), 8)
+      line += right(floor.ratio.map { number($0, 3) } ?? "-", 7)
     }
     return [line]
   }

@@ -124,7 +124,8 @@ import Testing
       #expect((floor == nil) == (i == 0), "\(latency)")
       if let floor {
         let found = numbers(in: floor)
-        #expect(found.count == 3 && found.allSatisfy(\.isFinite), "\(latency)")
+        // Without the ratio, if the cycles were late.
+        #expect((2...3).contains(found.count) && found.allSatisfy(\.isFinite), "\(latency)")
         #expect((0...1).contains(floor["sameCycle"] as? Double ?? -1), "\(latency)")
       }
     }
