@@ -2,7 +2,7 @@ import CGlibc
 import Glibc
 import Synchronization
 
-/// What libraries and plugins write to the process's standard output and standard error by themselves.
+/// Output that libraries and plugins write to the process's standard output and standard error by themselves.
 /// Any thread that is not real time.
 ///
 /// The command silences it. Its own lines go to copies of the two files, which stay open.

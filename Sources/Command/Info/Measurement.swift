@@ -6,7 +6,7 @@ import Pictures
 import RealTime
 import Sessions
 
-/// What `cuejack info` measures and draws.
+/// The options of `cuejack info` that measure or draw the sound.
 struct MeasurementOptions: ParsableArguments {
   @Flag(help: "Measure loudness, loudness range, true peak and sample peak (EBU R 128).")
   var loudness = false
@@ -59,7 +59,7 @@ struct MeasurementOptions: ParsableArguments {
   }
 }
 
-/// What was measured of a file.
+/// The loudness and the checksum of a file.
 struct Measurement {
   /// Nil if it was not asked for, or libebur128 does not support the rate.
   private(set) var figures: SoundFigures?

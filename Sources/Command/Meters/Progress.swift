@@ -8,7 +8,7 @@ struct Progress {
   /// Playing time in seconds; nil if it is endless.
   var duration: Double?
   var levels: Levels
-  /// What a second line shows, from the longest form to the shortest; empty for no such line.
+  /// Forms of the text of a second line, the longest first; empty for no such line.
   var details: [String] = []
 }
 

@@ -8,7 +8,7 @@ struct RecordingProgress {
   /// How often frames were lost.
   var overruns: UInt64
   var levels: Levels
-  /// What a second line shows, from the longest form to the shortest; empty for no such line.
+  /// Forms of the text of a second line, the longest first; empty for no such line.
   var details: [String] = []
 
   private static let largestMeter = 60

@@ -13,7 +13,7 @@ final class PlayMonitor {
   private let meters: PlayMeters?
   /// Host time of the next position event in nanoseconds.
   private var nextPosition: UInt64 = 0
-  /// What the latest events told of each player.
+  /// The counts of each player that the latest events reported.
   private var told: [(losses: [UInt64], clips: UInt64)]
 
   /// Creates the monitor of primed players that do not play yet. `end` must be called.

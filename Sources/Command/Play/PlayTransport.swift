@@ -9,7 +9,7 @@ import Synchronization
 /// jackd asks before the transport rolls, and rolls on the frame that the answer gives. A transport that
 /// rolls already, and one of PipeWire, is followed a fraction of a second later. Main thread.
 final class PlayTransport {
-  /// What to do.
+  /// An instruction of the transport to the players.
   enum Order {
     /// Play from a position at a device frame. If `answers` is true, `answer` follows.
     case play(position: Int64, frame: Int64, answers: Bool)

@@ -20,7 +20,7 @@ final class RecordMonitor {
   private var peaks: [Float] = []
   /// Host time of the next position event in nanoseconds.
   private var nextPosition: UInt64 = 0
-  /// What the latest events told.
+  /// The counts that the latest events reported.
   private var toldLosses: (overruns: UInt64, silence: Int64) = (0, 0)
   private var toldClips: UInt64 = 0
   private var end: FinishedEvent.File

@@ -38,7 +38,7 @@ package struct BundleFolders: Hashable, Sendable {
   }
 }
 
-/// What the file system tells about the files of a bundle without reading them.
+/// Names, times, sizes and inodes of the files of a bundle, from the file system alone.
 enum FileFacts {
   /// Returns the names in a folder, sorted; none if it cannot be read.
   static func names(inFolder path: String) -> [String] {

@@ -20,7 +20,7 @@ package struct PluginSummary: Codable, Hashable, Sendable {
 package struct PluginCatalog: Sendable {
   /// All plugins in alphabetical order of their URIs.
   package let plugins: [PluginSummary]
-  /// What is wrong with bundles, by their paths.
+  /// Descriptions of the faults of bundles, by the paths of the bundles.
   package let problems: [String: [String]]
 
   /// - Throws: `HostError.noProbe`.

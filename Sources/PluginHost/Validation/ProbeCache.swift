@@ -8,7 +8,7 @@ import System
 /// with another hash counts as none, and is replaced. Processes that write at the same time replace the
 /// file as a whole, and each keeps what it finds there.
 final class ProbeCache: @unchecked Sendable {
-  /// What is known about a bundle whose files have the same stamp.
+  /// The result of reading a bundle, valid while its files have the same stamp.
   private struct Entry: Codable {
     var stamp: String
     var report: BundleReport?
@@ -22,11 +22,11 @@ final class ProbeCache: @unchecked Sendable {
   private let folder: String?
   private let path: String?
   private let lock = Lock()
-  /// What was read from the file, by bundle path.
+  /// Entries that were read from the cache file, by bundle path.
   private var kept: [String: Entry] = [:]
-  /// What is to be added to the file.
+  /// Entries that will be added to the cache file.
   private var fresh: [String: Entry] = [:]
-  /// What is not written to the file.
+  /// Entries that are not written to the cache file.
   private var passing: [String: Entry] = [:]
 
   init(folder: String?) {

@@ -7,7 +7,7 @@ package import Server
 /// answer gives. A transport that rolls already is followed a fraction of a second later, as on PipeWire,
 /// which asks nobody.
 package struct TransportFollower: Sendable {
-  /// What the players do.
+  /// The next step of the players.
   package enum Step: Equatable, Sendable {
     /// Get ready for a position, and answer request `number`.
     case getReady(number: UInt32, position: Int64)

@@ -26,7 +26,7 @@ final class RecordingFeed: Sendable {
     var observer: (any RecordingObserver)?
     var limit: Int64?
     var trigger: RecordingTrigger?
-    /// What was recorded before the trigger's start.
+    /// Sound that was recorded before the trigger's start.
     var history = RecordingHistory()
     var isEnding = false
     /// True if the queue accepts no more buffers.
