@@ -26,7 +26,8 @@ import Timeline
     #expect(try rig.queue.deviceTime(of: .hostTime(2_000_000_000)) == (96000, 2_000_000_000))
     // Beyond the range of the 32-bit counter.
     let day = try rig.queue.deviceTime(of: .frame(48000 * 86400 * 2))
-    #expect(abs(Int64(day.hostTime) - 2 * 86400 * 1_000_000_000) < 1_000_000)
+    let twoDays: Int64 = 2 * 86400 * 1_000_000_000
+    #expect(abs(Int64(day.hostTime) - twoDays) < 1_000_000)
     let back = try rig.queue.deviceTime(of: .hostTime(day.hostTime))
     #expect(abs(back.frame - 48000 * 86400 * 2) <= 48)
   }

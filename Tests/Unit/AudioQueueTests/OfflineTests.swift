@@ -169,7 +169,8 @@ import Testing
     arguments: [512, 4096, 100_000])
   func resampling(chunk: Int) throws {
     let rig = try rig(.float(1, rate: 44100), to: .float(1, rate: 48000))
-    let input = (0..<44100).map { Float(0.9 * sin(2 * .pi * 1000 / 44100 * Double($0))) }
+    let step: Double = 2 * .pi * 1000 / 44100
+    let input = (0..<44100).map { frame -> Float in Float(0.9 * sin(step * Double(frame))) }
     for first in stride(from: 0, to: input.count, by: 4410) {
       try rig.enqueue(Array(input[first..<first + 4410]))
     }
@@ -179,8 +180,9 @@ import Testing
     #expect(output.count == 48000)
     #expect(rig.doneBuffers.count == 10 && !rig.queue.isRunning)
     var (signal, noise) = (0.0, 0.0)
+    let idealStep: Double = 2 * .pi * 1000 / 48000
     for frame in 4800..<43200 {
-      let ideal = 0.9 * sin(2 * .pi * 1000 / 48000 * Double(frame))
+      let ideal: Double = 0.9 * sin(idealStep * Double(frame))
       noise += (Double(output[frame]) - ideal) * (Double(output[frame]) - ideal)
       signal += ideal * ideal
     }

@@ -191,9 +191,10 @@ import Testing
     try rig.queue.start()
     let heard = try render(rig)
     for channel in 0..<2 {
-      #expect(
-        heard[channel] == sound.decoded[channel].prefix(8192) + silence(8192)
-          + sound.decoded[channel].suffix(4096))
+      var expected = Array(sound.decoded[channel].prefix(8192))
+      expected += silence(8192)
+      expected += sound.decoded[channel].suffix(4096)
+      #expect(heard[channel] == expected)
     }
     rig.settle()
     #expect(rig.changes.contains(.converterError))

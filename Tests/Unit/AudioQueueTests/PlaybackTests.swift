@@ -557,7 +557,10 @@ import Timeline
   func anotherRateIsConvertedWhole(rate: Double) throws {
     let rig = try Rig(.float(2, rate: rate))
     let frames = Int(rate)
-    let samples = (0..<frames * 2).map { Float(sin(Double($0 / 2) * 0.05 * (1 + Double($0 % 2)))) }
+    let samples = (0..<frames * 2).map { index -> Float in
+      let phase: Double = Double(index / 2) * 0.05
+      return Float(sin(phase * Double(1 + index % 2)))
+    }
     for part in 0..<10 {
       try rig.enqueue(Array(samples[(part * frames / 5)..<((part + 1) * frames / 5)]))
     }

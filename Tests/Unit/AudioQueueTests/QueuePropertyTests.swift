@@ -15,7 +15,9 @@ import Testing
       peak: samples.map(abs).max() ?? 0, rms: (power / Float(samples.count)).squareRoot())
   }
 
-  private let noise = (0..<320).map { Float(($0 * 7919) % 641 - 320) / 400 }
+  private let noise = (0..<320).map { index -> Float in
+    Float((index * 7919) % 641 - 320) / 400
+  }
   private let none = Level(peak: 0, rms: 0)
 
   @Test func levelsAreThoseOfTheLastCycle() throws {

@@ -323,7 +323,8 @@ import Testing
     #expect(rig.calls.filter { $0 == .running(false) }.count == 4)
     #expect(rig.doneBuffers.count == 3)
     // The second and third run are complete.
-    let rest = Int(((0.05 - 1024 / 44100) * 96000).rounded())
+    let restSeconds: Double = 0.05 - 1024 / 44100
+    let rest = Int((restSeconds * 96000).rounded())
     let heard = rig.output
     for run in 0..<2 {
       let begin = rest + run * 4800

@@ -9,8 +9,9 @@ import Testing
   .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
 struct RecordingQueueTests {
   /// Two channels of 16-bit samples that are never 0.
-  private static let sound: [Int16] = (0..<60_000).map {
-    Int16($0 % 997 + 1) * ($0 % 2 == 0 ? 9 : -7)
+  private static let sound: [Int16] = (0..<60_000).map { index -> Int16 in
+    let factor: Int = index % 2 == 0 ? 9 : -7
+    return Int16((index % 997 + 1) * factor)
   }
 
   private static func queues(

@@ -35,8 +35,8 @@ import Testing
     var reader = UniversalMIDI()
     #expect(reader.messages([0x3016_0102, 0x0304_0506]).isEmpty)
     #expect(reader.messages([0x3026_0708, 0x090A_0B0C]).isEmpty)
-    #expect(
-      reader.messages([0x3032_0D0E, 0]) == [[0xF0] + (1...14).map(UInt8.init) + [0xF7]])
+    let whole: [UInt8] = [0xF0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xF7]
+    #expect(reader.messages([0x3032_0D0E, 0]) == [whole])
     // An end without a beginning.
     #expect(reader.messages([0x3032_0D0E, 0]).isEmpty)
   }

@@ -55,9 +55,10 @@ import Testing
   @Test(arguments: [Codec.aac, .alac, .flac, .opus, .vorbis, .ac3, .eac3])
   func everyChannelKeepsItsPlace(_ codec: Codec) throws {
     for channels in 1...codec.encodedChannels where codec.encodes(channels: channels) {
-      let source = (0..<channels).map { channel in
+      let source = (0..<channels).map { channel -> [Float] in
         // Low enough for every channel.
-        (0..<6000).map { 0.5 * Float(sin(2 * .pi * 20 * Double(channel + 1) * Double($0) / 48000)) }
+        let step: Double = 2 * .pi * 20 * Double(channel + 1) / 48000
+        return (0..<6000).map { frame -> Float in 0.5 * Float(sin(step * Double(frame))) }
       }
       let encoder = try PacketEncoder(
         PacketFormat(codec: codec, sampleRate: 48000, channels: channels),

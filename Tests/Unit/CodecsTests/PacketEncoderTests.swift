@@ -193,6 +193,7 @@ import Testing
     let after = try MagicCookie.extradata(.flac, cookie: stream.cookie)
     #expect(before.suffix(16).allSatisfy { $0 == 0 } && !after.suffix(16).allSatisfy { $0 == 0 })
     // The frame count is in the last 36 bits before the checksum.
-    #expect(after[14..<18].reduce(0) { $0 << 8 | Int($1) } == 20_000)
+    let frames = after[14..<18].reduce(into: 0) { count, byte in count = count << 8 | Int(byte) }
+    #expect(frames == 20_000)
   }
 }

@@ -209,7 +209,7 @@ private final class LateEvents: TestNode, @unchecked Sendable {
 
   @Test func eventsThatThereIsNoRoomForAreCounted() throws {
     let rig = Rig()
-    let many = (0..<2000).map { (Int64($0 / 4), UInt8($0 & 0x7f)) }
+    let many = (0..<2000).map { index -> (Int64, UInt8) in (Int64(index / 4), UInt8(index & 0x7f)) }
     let sink = EventSink("sink")
     let sinkID = try rig.graph.add(sink)
     for name in ["a", "b"] {

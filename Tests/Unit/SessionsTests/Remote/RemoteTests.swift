@@ -108,8 +108,8 @@ final class RecordingTarget: RemoteTarget {
     #expect(target.calls == [call])
   }
 
-  @Test(arguments: [
-    ("/cuejack/tracks/1/gain", [OSCValue.float(13)], "above"),
+  private static let refused: [(String, [OSCValue], String)] = [
+    ("/cuejack/tracks/1/gain", [.float(13)], "above"),
     ("/cuejack/tracks/1/gain", [.float(-91)], "below"),
     ("/cuejack/tracks/1/gain", [.float(.nan)], "nan"),
     ("/cuejack/tracks/1/gain", [.float(.infinity)], "inf"),
@@ -136,7 +136,9 @@ final class RecordingTarget: RemoteTarget {
     ("/cuejack/subscribe", [.string("nothing")], "no address"),
     ("/cuejack/subscribe", [.string("/cuejack/load"), .float(.nan)], "no period"),
     ("/cuejack/get", [.string("/cuejack/start")], "an action"),
-  ])
+  ]
+
+  @Test(arguments: refused)
   func whatDoesNotFitIsRefusedWithTheReason(address: String, values: [OSCValue], words: String)
     throws
   {
