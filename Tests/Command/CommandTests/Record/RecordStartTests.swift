@@ -148,10 +148,8 @@ import Testing
         "cuejack: cuejack-record:in_1: lost the connection: records silence\n")
       try patch.connect("emitter:out_1", to: "cuejack-record:in_1")
       try recorder.waitForError("cuejack: cuejack-record:in_1: connected now\n")
-      // Time passes faster.
-      try patch.setFreewheel(true)
+      // Not in freewheel mode, for which jackd disconnects the sound card.
       try recorder.waitForError("cuejack: cuejack-record:in_2: nothing but zeros for 5 seconds\n")
-      try patch.setFreewheel(false)
       try patch.connect("emitter:out_2", to: "cuejack-record:in_2")
       try recorder.waitForError("cuejack: cuejack-record:in_2: sound again\n")
       recorder.send(signal: SIGINT)
