@@ -85,13 +85,15 @@ static jack_client_t *open_client(const char *name) {
 }
 
 static void connect(jack_client_t *client, const char *source, const char *destination) {
-  // The port may not exist yet, as after a restart of the server.
+  // A port may not exist yet, as after a restart of the server, or PipeWire may not have seen it.
   for (int i = 0; i < 2000 && !atomic_load(&is_over); i++) {
-    if (jack_port_by_name(client, source) && jack_port_by_name(client, destination)) break;
+    if (jack_port_by_name(client, source) && jack_port_by_name(client, destination)) {
+      const int error = jack_connect(client, source, destination);
+      if (!error || error == EEXIST) return;
+    }
     nanosleep(&(struct timespec){0, 5000000}, NULL);
   }
-  int error = jack_connect(client, source, destination);
-  if (error && error != EEXIST) fail("cannot connect with", destination);
+  fail("cannot connect with", destination);
 }
 
 static jack_port_t *add_port(jack_client_t *client, const char *stem, size_t number,
