@@ -60,7 +60,7 @@ let package = Package(
       name: "CPluginRunner", dependencies: ["CRealTime"],
       cSettings: [
         .enableWarning("function-effects"), .treatAllWarnings(as: .error), .unsafeFlags(dwarf4),
-      ]),
+      ], linkerSettings: [.linkedLibrary("seccomp")]),
     .target(
       name: "CCallbackChecks", dependencies: ["CRealTime"],
       cSettings: [.treatAllWarnings(as: .error), .unsafeFlags(dwarf4)]),

@@ -2,6 +2,7 @@
 // memory that is shared with a plugin in another process. Nothing here is exported.
 #pragma once
 
+#include "cue_confinement.h"
 #include "cue_controllers.h"
 #include "cue_isolated.h"
 #include "cue_plugin.h"

@@ -38,16 +38,7 @@ struct Fx: ParsableCommand {
       valueName: "plugin[#preset][:symbol=value,...]"))
   var plugins: [PluginOption] = []
 
-  @Option(
-    name: .customLong("isolate"),
-    help: ArgumentHelp(
-      "Run this plugin in a process of its own. Repeatable; “all” isolates every plugin.",
-      discussion: """
-        If it crashes or hangs, the sound passes without it. Isolation adds one period of latency.
-        """,
-      valueName: "plugin"),
-    completion: .isolatedPlugins)
-  var isolated: [String] = []
+  @OptionGroup var isolation: IsolationOptions
 
   @Option(
     help: ArgumentHelp(
@@ -119,7 +110,7 @@ struct Fx: ParsableCommand {
       connectWait == nil || !(connectIn + connectOut).isEmpty,
       "--connect-wait is for --connect-in and --connect-out")
     try controllers.check(plugins: plugins.count, isRendering: false)
-    try plugins.checkIsolation(isolated)
+    try isolation.checkNames(among: plugins)
   }
 
   func run() throws {

@@ -18,7 +18,7 @@ struct FxSession {
     self.command = command
     self.signals = signals
     self.awake = awake
-    let plugins = try ChosenPlugins(command.plugins.isolating(command.isolated))
+    let plugins = try ChosenPlugins(command.isolation.marking(command.plugins))
     let width = plugins.width
     let title = plugins.choices.map { choice in
       (try? plugins.world.description(of: choice.uri).name) ?? choice.uri

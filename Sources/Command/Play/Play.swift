@@ -154,17 +154,7 @@ struct Play: ParsableCommand {
       valueName: "plugin[#preset][:symbol=value,...]"))
   var plugins: [PluginOption] = []
 
-  @Option(
-    name: .customLong("isolate"),
-    help: ArgumentHelp(
-      "Run this plugin in a process of its own. Repeatable; “all” isolates every plugin.",
-      discussion: """
-        If the plugin crashes or hangs, the command reports it, bypasses it without a gap, and exits with \
-        code 1 in the end. Isolation adds one period of latency.
-        """,
-      valueName: "plugin"),
-    completion: .isolatedPlugins)
-  var isolated: [String] = []
+  @OptionGroup var isolation: IsolationOptions
 
   @Option(
     help: ArgumentHelp(
@@ -238,7 +228,7 @@ struct Play: ParsableCommand {
     try check(!plugins.isEmpty || tail == nil, "--tail is for --plugin")
     try controllers.check(
       plugins: plugins.count, isRendering: rendering.path != nil, playsMIDI: midi != nil)
-    try plugins.checkIsolation(isolated)
+    try isolation.checkNames(among: plugins)
   }
 
   func run() throws {
@@ -258,8 +248,8 @@ struct Play: ParsableCommand {
     }
   }
 
-  /// The plugins with the isolation that --isolate requests.
-  var chosenPlugins: [PluginOption] { plugins.isolating(isolated) }
+  /// The plugins with the isolation that the options request.
+  var chosenPlugins: [PluginOption] { isolation.marking(plugins) }
 
   /// The settings for all files.
   private var settings: PlaySettings {

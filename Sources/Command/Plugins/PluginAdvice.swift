@@ -74,27 +74,3 @@ final class InstalledNames {
 
   func catalog() -> PluginCatalog? { found }
 }
-
-extension [PluginOption] {
-  /// Ends the command with a usage error if a value of `--isolate` selects no plugin.
-  func checkIsolation(_ names: [String]) throws {
-    let installed = InstalledNames()
-    for name in names {
-      try check(
-        contains { $0.isMeant(by: name, in: installed.catalog) },
-        "--isolate \(name): no --plugin is that one")
-    }
-  }
-
-  /// Returns the plugins, marked to run in processes of their own if `names`, the values of `--isolate`,
-  /// select them.
-  func isolating(_ names: [String]) -> [PluginOption] {
-    if names.isEmpty { return self }
-    let installed = InstalledNames()
-    return map { plugin in
-      var plugin = plugin
-      plugin.isIsolated = names.contains { plugin.isMeant(by: $0, in: installed.catalog) }
-      return plugin
-    }
-  }
-}

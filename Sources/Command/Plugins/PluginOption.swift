@@ -17,8 +17,10 @@ struct PluginOption: ExpressibleByArgument {
   let values: [String: Float]
   /// True if the plugin runs in its own process.
   var isIsolated = false
+  /// True if that process is not confined.
+  var isTrusted = false
 
-  /// Returns true if `--isolate name` selects this plugin: as given, without its preset, by another of its
+  /// Returns true if `--isolate name` or `--trust name` selects this plugin: as given, without its preset, by another of its
   /// names, or with "all".
   ///
   /// - Parameter names: The names of the installed plugins; called if the texts differ.
@@ -59,6 +61,7 @@ struct ChosenPlugins {
       for option in options {
         var choice = try PluginChoice(option.plugin, values: option.values, in: world)
         choice.isIsolated = option.isIsolated
+        choice.isTrusted = option.isTrusted
         choices.append(choice)
       }
       self.choices = choices

@@ -32,6 +32,8 @@ package struct PluginChoice: Hashable, Sendable {
   package var parameters: [String: Float] = [:]
   /// Whether the plugin runs in a process of its own.
   package var isIsolated = false
+  /// Whether that process may do all that its user may. Otherwise it is confined.
+  package var isTrusted = false
 
   package init(uri: String, preset: String? = nil, values: [String: Float] = [:]) {
     self.uri = uri
@@ -73,7 +75,8 @@ package struct PluginChoice: Hashable, Sendable {
   {
     let instance: any HostedPlugin =
       isIsolated
-      ? try IsolatedPlugin(uri, in: world, settings: settings, priority: priority)
+      ? try IsolatedPlugin(
+        uri, in: world, settings: settings, priority: priority, isTrusted: isTrusted)
       : try PluginInstance(uri, in: world, settings: settings)
     if let preset { try instance.restore(world.preset(preset, of: uri)) }
     if let stateFolder { try instance.restore(PluginState(folder: stateFolder, world: world)) }

@@ -10,6 +10,9 @@ final class ScratchFolder: Sendable {
 
   init() { path = "\(temporaryFolder)/\(Self.prefix)\(UUID().uuidString)" }
 
+  /// Names a folder inside another, which goes with that at the latest.
+  init(in other: ScratchFolder) { path = "\(other.path)/\(UUID().uuidString)" }
+
   deinit { remove() }
 
   /// Creates the folder if it does not exist.

@@ -2,7 +2,9 @@ import CPluginRunner
 package import CRealTime
 import FoundationEssentials
 package import Graph
+import Logging
 import Synchronization
+import System
 
 /// A plugin in a process of its own. Any thread, unless said otherwise.
 ///
@@ -16,9 +18,11 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
   private let world: World
   private let program: IsolationProgram
   private let priority: Int?
+  private let isTrusted: Bool
   package let ports: PluginPorts
   let memory: IsolatedMemory
   let process: IsolatedProcess
+  private let states: StateExchange
   private let latency = LatencyReading()
 
   private struct Shared {
@@ -33,41 +37,58 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
   /// - Parameters:
   ///   - name: The name in messages; nil for the plugin's own name.
   ///   - priority: The real-time priority of the cycles; nil if they are not real-time.
+  ///   - isTrusted: Whether the plugin may do all that its user may. Otherwise its process is confined.
   /// - Throws: `HostError`: the errors of `PluginInstance`; `.notIsolated` if the process does not
   ///   start; `.faultyPlugin` if the plugin crashes or hangs at once.
   package convenience init(
     _ uri: String, in world: World, settings: PluginSettings, name: String? = nil,
-    priority: Int? = nil, program: IsolationProgram = IsolationProgram()
+    priority: Int? = nil, isTrusted: Bool = false, program: IsolationProgram = IsolationProgram()
   ) throws(HostError) {
     try self.init(
-      uri, in: world, settings: settings, name: name, priority: priority, program: program,
-      state: nil)
+      uri, in: world, settings: settings, name: name, priority: priority, isTrusted: isTrusted,
+      program: program, state: nil)
   }
 
   private init(
     _ uri: String, in world: World, settings: PluginSettings, name: String?, priority: Int?,
-    program: IsolationProgram, state: PluginState?
+    isTrusted: Bool, program: IsolationProgram, state: PluginState?
   ) throws(HostError) {
     description = try world.usable(uri, settings).description
     self.name = name ?? description.name
     self.world = world
     self.program = program
     self.priority = priority
+    self.isTrusted = isTrusted
     ports = PluginPorts(description, leftOut: settings.leftOut)
     shared = Mutex(Shared(settings: settings, state: state))
     guard let memory = IsolatedMemory(), memory.prepare(ports, settings) else {
       throw .notIsolated(plugin: uri, reason: "there is not enough memory")
     }
     self.memory = memory
+    let scratch = ScratchFolder()
+    guard scratch.make() else {
+      throw .notIsolated(plugin: uri, reason: "\(scratch.path) cannot be created")
+    }
+    let states = StateExchange(in: scratch)
+    self.states = states
     let start = try IsolatedStart(
-      uri: uri, path: world.path, settings: settings, name: self.name, state: state?.shared(),
+      uri: uri, path: world.path, settings: settings, name: self.name,
+      state: state.map { state throws(HostError) in try states.lend(state) },
+      confinement: isTrusted ? nil : Confinement(of: description, path: world.path),
       priority: priority)
-    process = try IsolatedProcess(program, for: start, memory: memory)
+    process = try IsolatedProcess(program, for: start, memory: memory, scratch: scratch)
     do throws(HostError) {
       try process.ask(.instantiate(start))
       try attach(maximumFrames: settings.maximumFrames)
     } catch {
       process.end()
+      if !isTrusted {
+        log.warning(
+          """
+          “\(self.name)” could use neither the network, nor programs, nor files of its user: if it needs them, \
+          trust it
+          """)
+      }
       guard case .gone(_, let reason) = error else { throw error }
       throw .faultyPlugin(uri: uri, reason: reason)
     }
@@ -219,12 +240,15 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
   }
 
   package func save(to folder: String) throws(HostError) {
-    try process.ask(.save(folder: URL(fileURLWithPath: folder).path))
+    try states.save(to: URL(fileURLWithPath: folder).path) { folder throws(HostError) in
+      try process.ask(.save(folder: folder))
+    }
   }
 
   package func restore(_ state: PluginState) throws(HostError) {
     try check(state)
-    try process.ask(.restore(state.shared()))
+    try process.ask(.restore(states.lend(state)))
+    states.keepLast()
     shared.withLock { $0.state = state }
   }
 
@@ -232,7 +256,7 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
     try check(state)
     let other = try IsolatedPlugin(
       description.uri, in: world, settings: shared.withLock { $0.settings }, name: name,
-      priority: priority, program: program, state: state)
+      priority: priority, isTrusted: isTrusted, program: program, state: state)
     handControllers(to: other)
     return other
   }

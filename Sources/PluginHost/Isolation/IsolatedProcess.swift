@@ -36,7 +36,7 @@ final class IsolatedProcess: @unchecked Sendable {
   private let memory: IsolatedMemory
   private let patience: Double
   /// The folder for all temporary files of the process.
-  private let scratch = ScratchFolder()
+  private let scratch: ScratchFolder
   private let socket: CInt
   /// Held during a request: one at a time.
   private let asking = Lock()
@@ -74,11 +74,13 @@ final class IsolatedProcess: @unchecked Sendable {
   /// Starts the process that will be asked to instantiate the plugin of `start`.
   ///
   /// - Throws: `HostError.notIsolated`.
-  init(_ program: IsolationProgram, for start: IsolatedStart, memory: IsolatedMemory)
-    throws(HostError)
-  {
+  init(
+    _ program: IsolationProgram, for start: IsolatedStart, memory: IsolatedMemory,
+    scratch: ScratchFolder
+  ) throws(HostError) {
     let uri = start.uri
     self.uri = uri
+    self.scratch = scratch
     name = start.name
     self.memory = memory
     patience = program.patience
@@ -87,7 +89,6 @@ final class IsolatedProcess: @unchecked Sendable {
         plugin: uri, reason: "\(program.executable): \(String(cString: strerror(number)))")
     }
     guard let urids = URIDs.shared.file else { throw failure(ENOMEM) }
-    guard scratch.make() else { throw failure(EACCES) }
     var pair: [CInt] = [-1, -1]
     let made = unsafe Glibc.socketpair(
       AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0, &pair)

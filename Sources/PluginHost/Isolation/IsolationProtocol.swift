@@ -49,6 +49,8 @@ struct IsolatedStart: Codable {
   var settings: PluginSettings
   var name: String
   var state: StateOrigin?
+  /// What the process may use; nil for all that its user may.
+  var confinement: Confinement?
   /// Real-time priority of the host's cycles; nil if they are not real-time.
   var priority: Int?
 }

@@ -24,24 +24,37 @@ package enum PluginProcessMain {
     URIDs.adopted.withLock { $0 = SharedFile(descriptor: 4) }
     // The host filters what it shows.
     Log.set(level: .trace) { lines.write(.log($0, $1)) }
+    var next = readRequest()
+    // Only what comes later is confined: threads, and the code of the plugin.
+    if case .instantiate(let start) = next, let confinement = start.confinement {
+      let error = confinement.apply()
+      if error != 0 {
+        log.warning("“\(start.name)” is not confined: \(unsafe String(cString: strerror(error)))")
+      }
+    }
     endWithHost()
     let work = IsolatedWork(SharedFile(descriptor: 3), lines)
-    while let line = readLine(),
-      let request = try? IsolationCoding.decoder.decode(
-        IsolationRequest.self, from: Data(line.utf8))
-    {
+    while let request = next {
       if case .end = request { break }
       do throws(HostError) {
         lines.write(.reply(try work.answer(request)))
       } catch {
         lines.write(.reply(.failed(error)))
       }
+      next = readRequest()
     }
     work.end()
     // The plugin was freed in good order: the library's exit handlers are not needed.
     ScratchFolder.removeGiven()
     fflush(nil)
     _exit(0)
+  }
+
+  /// Waits for the next request. Returns nil at the end of the input, or if it is not one.
+  private static func readRequest() -> IsolationRequest? {
+    readLine().flatMap {
+      try? IsolationCoding.decoder.decode(IsolationRequest.self, from: Data($0.utf8))
+    }
   }
 }
 

@@ -13,6 +13,8 @@ package struct SessionPlugin: SessionRecord {
   package var bypass = false
   /// Whether the plugin runs in a process of its own.
   package var isolate = false
+  /// Whether that process may do all that its user may. Otherwise it is confined.
+  package var trust = false
 
   package init() {}
 
@@ -44,6 +46,10 @@ package struct SessionPlugin: SessionRecord {
     Field(
       "isolate", \.isolate, .flag, "Whether the plugin runs in a process of its own.",
       synonyms: ["isolated"]),
+    Field(
+      "trust", \.trust, .flag,
+      "Whether that process may use the network, programs and all files of its user.",
+      synonyms: ["trusted"]),
   ]
   package static let shape = RecordShape("plugin", fields.map(\.shape))
 }

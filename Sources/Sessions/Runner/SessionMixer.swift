@@ -167,6 +167,7 @@ struct SessionMixer: Sendable {
   {
     var choice = PluginChoice(uri: plugin.uri, preset: plugin.preset)
     choice.isIsolated = plugin.isolate
+    choice.isTrusted = plugin.trust
     if let state = plugin.state {
       choice.stateFolder = try folder.pathOfFolder(state)
       if choice.stateFolder == nil {

@@ -61,6 +61,29 @@ import Testing
     #expect(result.errors.contains("--isolate \(Self.limiter): no --plugin is that one"))
     let none = try play(["a.wav", "--isolate", "all"])
     #expect(none.status == 64 && none.errors.contains("--isolate all"), "\(none)")
+    let trusted = try play(["a.wav", "--plugin", Self.amp, "--trust", Self.amp])
+    #expect(trusted.status == 64, "\(trusted)")
+    #expect(trusted.errors.contains("--trust \(Self.amp): no --plugin with --isolate is that one"))
+  }
+
+  /// What the kernel holds about the plugin's process, confined and trusted.
+  @Test(arguments: [false, true]) func onlyATrustedPluginIsUnconfined(isTrusted: Bool) throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, coding: .f32, channels: 1, frames: 48_000)
+      let server = try JackDaemon(period: 512)
+      let player = try Playing(
+        [file.path, "--loop", "--plugin", Self.amp, "--isolate", "all"]
+          + (isTrusted ? ["--trust", "all"] : []) + ["--server", server.name], in: folder,
+        environment: pluginEnvironment(folder))
+      try player.wait(for: "start frame")
+      let process = try #require(childProcesses(of: player.processIdentifier).first)
+      let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+      #expect(status.contains("NoNewPrivs:\t\(isTrusted ? 0 : 1)\n"))
+      #expect(status.contains("Seccomp:\t\(isTrusted ? 0 : 2)\n"))
+      player.send(signal: SIGTERM)
+      let result = try player.result()
+      #expect(result.errors.isEmpty, "\(result)")
+    }
   }
 
   /// Playback continues without the plugin, and the command also reports it at the end.

@@ -45,7 +45,7 @@ struct SessionFiles: Subject {
        {name: 'drums', file: 'audio/a.wav', volume: -3.5, mute: false, solo: true, rate: 1.5, pitch: -100,
         pan: 0.5, fadeIn: 0.1, fadeOut: 0.2, trimStart: 1, trimEnd: 5, loop: true, start: {beat: 2}, bus: 'main',
         chain: [{id: 'amp', uri: 'http://lv2plug.in/plugins/eg-amp', preset: 'urn:x:y', state: 'plugins/amp.lv2',
-                 parameters: {gain: -6, 'urn:a#b': 1}, bypass: true, isolate: true}]},
+                 parameters: {gain: -6, 'urn:a#b': 1}, bypass: true, isolate: true, trust: true}]},
        {name: 'bass', file: ['../outside/precious.wav', 'link/precious.wav', '/etc/hostname'],
         start: {frame: 48000}, ports: ['system:playback_1']}],
      buses: [{name: 'main', channels: 2, gain: -1, mute: true, ports: ['system:playback_1']},

@@ -20,11 +20,13 @@ struct Fixture {
 
   /// - Parameters:
   ///   - kind: A macro that selects the behaviour of plugin.c.
+  ///   - source: Name of its source among the fixtures.
   ///   - ports: Its ports, in Turtle.
   ///   - facts: Additional Turtle about the plugin.
   ///   - brought: Name of the library brought.c, which the plugin's library depends on; nil for none.
   init(
-    in folder: URL, _ kind: String = "SOUND", ports: String = Fixture.sound, facts: String = "",
+    in folder: URL, _ kind: String = "SOUND", source: String = "plugin",
+    ports: String = Fixture.sound, facts: String = "",
     hasLibrary: Bool = true, brought: String? = nil
   ) throws {
     self.folder = folder
@@ -48,7 +50,7 @@ struct Fixture {
     if let brought { try compile("brought", [], to: brought) }
     if hasLibrary {
       let needs = brought.map { [bundle + $0, "-Wl,-rpath,$ORIGIN"] } ?? []
-      try compile("plugin", ["-D\(kind)"] + needs, to: "fixture.so")
+      try compile(source, ["-D\(kind)"] + needs, to: "fixture.so")
     }
   }
 

@@ -25,6 +25,7 @@ func sampleSession() -> SessionDocument {
   main.chain[0].state = "plugins/limiter.lv2"
   main.chain[0].preset = "urn:cuejack:plugins:limiter#soft"
   main.chain[0].isolate = true
+  main.chain[0].trust = true
   var reverb = SessionBus(name: "reverb")
   reverb.bus = "main"
   document.buses = [main, reverb]
