@@ -45,6 +45,20 @@ struct OfflineSession {
 
   /// Renders the file and prints the result. Throws the exit code if it is not 0.
   func run(_ signals: StopSignals) throws {
+    let report = RenderReport(
+      path, channels: rendering.channels, sampleRate: rendering.format.sampleRate,
+      measuresLoudness: command.report.loudness)
+    report.start(tracks.map(\.source))
+    do {
+      try render(report, signals)
+    } catch let code as ExitCode {
+      report.finish(exitCode: code.rawValue)
+      throw code
+    }
+    report.finish(exitCode: 0)
+  }
+
+  private func render(_ report: RenderReport, _ signals: StopSignals) throws {
     var players: [FilePlayer] = []
     defer { for player in players { player.close() } }
     for (i, track) in tracks.enumerated() {
@@ -60,7 +74,7 @@ struct OfflineSession {
     let result: Rendering.Result?
     do {
       for player in players { try player.queue.start() }
-      result = try rendering.run(players) { signals.received != nil }
+      result = try rendering.run(players, to: report) { signals.received != nil }
     } catch {
       Screen.shared.complain("\(error)")
       throw ExitCode.failure
@@ -68,7 +82,7 @@ struct OfflineSession {
     guard let result else { throw ExitCode(128 + (signals.received ?? 0)) }
     let clipped = result.clipped > 0 ? "; clipped samples: \(result.clipped)" : ""
     let name = path == "-" ? "standard output" : path
-    Screen.shared.say("\(name): wrote \(result.frames) frames\(clipped)")
+    Screen.shared.say("\(name): wrote \(result.frames) frames\(clipped)\(report.words)")
     if rendering.lostMessages > 0 {
       Screen.shared.complain(
         "\(command.midi ?? ""): \(rendering.lostMessages) messages came at once with too many others and were lost"

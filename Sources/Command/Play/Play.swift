@@ -218,12 +218,14 @@ struct Play: ParsableCommand {
     let playsOnly = [
       ("--at", client.at != nil), ("--transport", transport), ("--server", client.server != nil),
       ("--connect", !client.connect.isEmpty), ("--no-connect", client.noConnect),
-      ("--json", report.json), ("--loudness", report.loudness),
     ]
     for (option, isGiven) in playsOnly where isGiven {
       try check(
         rendering.path == nil, "--render needs no server: \(option) makes no sense with it")
     }
+    try check(
+      rendering.path != "-" || !report.json,
+      "--render - writes the sound to standard output: --json makes no sense with it")
     try check(client.at == nil || !transport, "--at and --transport exclude each other")
     try check(!plugins.isEmpty || tail == nil, "--tail is for --plugin")
     try controllers.check(

@@ -19,6 +19,8 @@ struct Rendering {
   private let fullScale: Double?
   /// The plugins that process the mix.
   private let effects: Effects?
+  /// Channels that are written to the file, before it maps them to its own.
+  var channels: Int { effects?.channels ?? format.channels }
   fileprivate static var framesAtOnce: Int { 16384 }
   /// Messages of the MIDI file that the plugins did not receive.
   var lostMessages: UInt64 { effects?.lostMessages ?? 0 }
@@ -97,9 +99,12 @@ struct Rendering {
   ///
   /// - Parameters:
   ///   - players: Started players that render to `format`.
+  ///   - report: Receives what is written.
   ///   - isStopped: Called repeatedly; returns true to cancel.
   /// - Returns: Nil if cancelled.
-  func run(_ players: [FilePlayer], isStopped: () -> Bool) throws -> Result? {
+  func run(_ players: [FilePlayer], to report: RenderReport, isStopped: () -> Bool) throws
+    -> Result?
+  {
     let count = Self.framesAtOnce * format.channels
     var mix = [Float](repeating: 0, count: count)
     var voice = [Float](repeating: 0, count: count)
@@ -117,19 +122,22 @@ struct Rendering {
       }
       if longest == 0 { break }
       let samples = mix[..<(longest * format.channels)]
-      try write(effects?.process(samples) ?? samples, &result)
+      try write(effects?.process(samples) ?? samples, &result, report)
     }
     while let effects, let rest = effects.takeRest() {
       if isStopped() { return nil }
-      try write(rest, &result)
+      try write(rest, &result, report)
     }
     try file.naming(writer.close)
     try file.finish()
     return result
   }
 
-  private func write(_ samples: ArraySlice<Float>, _ result: inout Result) throws {
-    result.frames += Int64(samples.count / (effects?.channels ?? format.channels))
+  private func write(
+    _ samples: ArraySlice<Float>, _ result: inout Result, _ report: RenderReport
+  ) throws {
+    result.frames += Int64(samples.count / channels)
+    report.add(samples)
     result.clipped += clipped(samples)
     let written = unsafe samples.withUnsafeBytes { bytes in
       Swift.Result { () throws(SoundFileError) in try unsafe writer.write(bytes) }

@@ -159,7 +159,43 @@ import Testing
     let events = try events(result.output)
     #expect(names(events) == ["error"])
     #expect((events[0]["message"] as? String)?.contains("/nowhere/a.wav") == true)
-    let render = try play(["a.wav", "--json", "--render", "b.wav"])
+    let render = try play(["a.wav", "--json", "--render", "-"])
     #expect(render.status == 64 && render.errors.contains("--json makes no sense with it"))
+  }
+
+  /// The figures are those of the file that is written, after the plugins.
+  @Test func aRenderingTellsWhatItWrote() throws {
+    try withTemporaryFolder { folder in
+      let tone = folder.appendingPathComponent("tone.wav").path
+      let made = try run(
+        "bash", ["-c", "sox -n -r 48000 -b 24 -c 2 \(tone) synth 5 sine 997 gain -20"])
+      #expect(made.status == 0)
+      let out = folder.appendingPathComponent("out.wav").path
+      let arguments = [tone, "--plugin", "eg-amp:gain=-6", "--loudness", "--render", out]
+      let environment = try pluginEnvironment(folder)
+      let result = try play(arguments + ["--json"], environment: environment)
+      #expect(result.status == 0 && result.errors == "", "\(result)")
+      let events = try events(result.output)
+      let started = try files(try event("started", in: events))
+      #expect(started.map { $0["file"] as? String } == [tone])
+      #expect(started.map { $0["output"] as? String } == [out])
+      let finished = try event("finished", in: events)
+      #expect(finished["exitCode"] as? Int == 0)
+      let figures = try #require(try files(finished).first)
+      #expect(figures["file"] as? String == out)
+      #expect(figures["frames"] as? Int == 240_000 && figures["duration"] as? Double == 5)
+      #expect(figures["peak"] as? Double == -26 && figures["clips"] as? Int == 0)
+      let loudness = try #require(figures["loudness"] as? Object)
+      let measured = try cuejack("info", [out, "--loudness", "--json"])
+      let info = try #require(
+        try JSONSerialization.jsonObject(with: Data(measured.output.utf8)) as? [Object])
+      let expected = try #require(info.first?["loudness"] as? Object)
+      #expect(loudness["integrated"] as? Double == expected["integrated"] as? Double)
+      #expect(loudness["truePeak"] as? Double == expected["truePeak"] as? Double)
+      // In words as well.
+      let said = try play(arguments + ["--force"], environment: environment)
+      let words = "wrote 240000 frames; loudness -26.0 LUFS, true peak -26.0 dBTP\n"
+      #expect(said.output == "\(out): \(words)", "\(said)")
+    }
   }
 }
