@@ -99,7 +99,7 @@ check: deps lint embedded-check ## The quick part of the gate: form, the real-ti
 
 # The test runner's summary is the last thing printed.
 .PHONY: test
-test: deps ## The gate: every check and every test (15 to 17 min from a fresh clone).
+test: deps ## The gate: every check and every test (about 15 min from a fresh clone).
 	@Tests/Tools/Gates/tests
 
 .PHONY: docs

@@ -28,6 +28,9 @@ package func runCommand() {
 /// The release. The Makefile has it, too.
 let version = "0.1.0"
 
+/// The program, as metadata of files name it.
+let programName = "Cuejack \(version)"
+
 struct Cuejack: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cuejack", abstract: "Synchronised playback and recording on JACK.",

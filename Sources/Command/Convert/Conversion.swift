@@ -233,5 +233,14 @@ extension MediaFile {
       list.regions.removeAll { $0.markers.isEmpty }
       try new.setRegions(list)
     }
+    if case .pcm(let format) = format, new.takesBroadcastInfo, var info = try old.broadcastInfo() {
+      let start = Double(part?.lowerBound ?? 0)
+      // A damaged reference stays as it is.
+      if let moved = UInt64(exactly: ((Double(info.timeReference) + start) * ratio).rounded()) {
+        info.timeReference = moved
+      }
+      info.addCoding(as: format, by: programName)
+      try new.setBroadcastInfo(info)
+    }
   }
 }

@@ -115,7 +115,7 @@ struct Record: ParsableCommand {
     let recording = try telling { () throws(SoundFileError) in
       try RecordingParts(
         RecordingParts.Options(
-          names, split: split, isReplacing: force, program: "Cuejack \(version)",
+          names, split: split, isReplacing: force, program: programName,
           onMessage: { Screen.shared.remark($0) }, onPart: { tell($0, at: rate) }
         ),
         claim

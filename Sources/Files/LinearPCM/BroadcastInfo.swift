@@ -1,3 +1,5 @@
+package import RealTime
+
 /// The broadcast metadata of a WAVE or RF64 file: its 'bext' chunk, as EBU Tech 3285 defines it.
 package struct BroadcastInfo: Equatable, Sendable {
   /// Description of the sound; at most 256 bytes.
@@ -14,6 +16,15 @@ package struct BroadcastInfo: Equatable, Sendable {
   package var codingHistory = ""
 
   package init() {}
+
+  /// Adds a line to the coding history.
+  package mutating func addCoding(as format: PCMFormat, by program: String) {
+    if !codingHistory.isEmpty, !codingHistory.hasSuffix("\n") { codingHistory += "\r\n" }
+    let mode = ["mono", "stereo"].dropFirst(format.channels - 1).first ?? "multichannel"
+    codingHistory +=
+      "A=PCM,F=\(Int64(format.sampleRate.rounded())),W=\(format.bitsPerSample),M=\(mode),"
+      + "T=\(program)\r\n"
+  }
 
   /// Bytes of the fixed fields, and of those that every version of the chunk has.
   private static let fixedBytes = 602

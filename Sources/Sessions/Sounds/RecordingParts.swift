@@ -303,10 +303,7 @@ package final class RecordingParts: RecordingOutput {
     info.date = time.formatted("%Y-%m-%d")
     info.time = time.formatted("%H:%M:%S")
     info.timeReference = UInt64(reference)
-    let mode = ["mono", "stereo"].dropFirst(format.channels - 1).first ?? "multichannel"
-    info.codingHistory =
-      "A=PCM,F=\(Int64(format.sampleRate.rounded())),W=\(format.bitsPerSample),M=\(mode),"
-      + "T=\(options.program)\r\n"
+    info.addCoding(as: format, by: options.program)
     try chunks.setBroadcastInfo(info)
   }
 

@@ -41,6 +41,35 @@ import Testing
     try WaveFile("noise.wav", in: folder, coding: .f32, rate: 44_100, frames: frames).path
   }
 
+  /// Broadcast metadata go along; the time reference moves with the start and the rate.
+  @Test func broadcastMetadataAreKept() throws {
+    try withTemporaryFolder { folder in
+      let (input, output) = (folder.path + "/in.wav", folder.path + "/out.rf64")
+      try ffmpeg(
+        noise(in: folder),
+        [
+          "-c:a", "pcm_s16le", "-write_bext", "1", "-metadata", "description=Take 3",
+          "-metadata", "originator=recorder", "-metadata", "origination_date=2026-11-25",
+          "-metadata", "origination_time=10:00:00", "-metadata", "time_reference=441000",
+          "-metadata", "coding_history=A=PCM,F=44100,W=16,M=stereo,T=recorder", input,
+        ])
+      _ = try convert([input, output, "--start", "22050f", "--rate", "48000", "--bits", "24"])
+      let info = try cuejack("info", [output, "--json"]).output
+      let json = try #require(
+        try JSONSerialization.jsonObject(with: Data(info.utf8)) as? [[String: Any]])
+      let broadcast = try #require(json.first?["broadcast"] as? [String: Any])
+      #expect(broadcast["description"] as? String == "Take 3")
+      #expect(broadcast["originator"] as? String == "recorder")
+      #expect(broadcast["originationDate"] as? String == "2026-11-25")
+      #expect(broadcast["timeReference"] as? Int == 504_000)
+      let lines = try #require(broadcast["codingHistory"] as? [String])
+      #expect(lines.first == "A=PCM,F=44100,W=16,M=stereo,T=recorder")
+      #expect(lines.last?.hasPrefix("A=PCM,F=48000,W=24,M=stereo,T=Cuejack ") == true, "\(lines)")
+      // Containers without them are written as before.
+      _ = try convert([input, folder.path + "/out.flac"])
+    }
+  }
+
   // MARK: Linear PCM
 
   /// Conversion from format to format and back loses no bit.
