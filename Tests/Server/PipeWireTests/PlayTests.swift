@@ -46,6 +46,34 @@ import Testing
     }
   }
 
+  /// PipeWire's transport waits for nobody: the file is heard from where the transport is by then, to the end.
+  @Test(arguments: Sink.allCases) func theTransportStartsTheFile(sink: Sink) throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 192_000)
+      let stage = try Stage(sink)
+      let capture = try JackPeer.capture(seconds: 30, on: stage.daemon)
+      let player = try Playing(
+        [file.path, "--transport", "--connect", stage.daemon.inputs.joined(separator: ",")],
+        in: folder,
+        environment: stage.daemon.environment)
+      try player.wait(for: "follows the transport")
+      let rolled = try stage.daemon.run(
+        "bash", ["-c", "printf 'locate 0\\nplay\\nquit\\n' | jack_transport"])
+      #expect(rolled.status == 0, "\(rolled)")
+      let result = try player.result()
+      expectSuccess(result)
+      let recording = try capture.end()
+      for (channel, samples) in recording.samples.enumerated() {
+        let end = try #require(
+          samples.lastIndex { $0 != 0 }, "nothing is heard: \(result) \(rolled)")
+        let heard = samples[...end].drop { $0 == 0 }
+        #expect(heard.count > 96_000 && heard.count <= file.frames, "\(heard.count) frames")
+        let isTheEnd = heard.elementsEqual(file.samples[channel].suffix(heard.count))
+        #expect(isTheEnd, "channel \(channel): \(heard.count) frames")
+      }
+    }
+  }
+
   /// An amplifier at 0 dB does not change a bit.
   @Test(arguments: Sink.allCases, [[], ["--isolate", "all"]])
   func filesAreHeardThroughPlugins(sink: Sink, arguments: [String]) throws {

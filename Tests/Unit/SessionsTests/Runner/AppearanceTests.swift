@@ -76,8 +76,9 @@ import Testing
       #expect(aliases.contains("My song:Lead_ é_1\n   My song:Lead_ é left\n"), "\(aliases)")
       // The ports of a recording come later.
       try running.start()
-      #expect(
-        try properties("port", "My song:in_1", jack)["pretty-name"] == "record take")
+      try wait(for: "the name of the recording's port") {
+        try properties("port", "My song:in_1", jack)["pretty-name"] == "record take"
+      }
       try running.stop()
 
       // A server that returns is told again.
