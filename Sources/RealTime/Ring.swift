@@ -4,25 +4,69 @@ import Synchronization
 ///
 /// One release store publishes each value as a whole. A full ring refuses a value, and the caller
 /// handles that.
+///
+/// A ring may be given more slots once, while both sides use it. The producer moves to them when it next
+/// finds the ring full. The consumer follows when it has read all values before.
 @safe
 struct Ring<Element: BitwiseCopyable>: ~Copyable {
   private let head = Atomic<UInt64>(0)
   private let tail = Atomic<UInt64>(0)
   private let slots: UnsafeMutableBufferPointer<Element>
   private let mask: UInt64
+  /// Number of the first value in `moreSlots`. Only the producer changes it, before it publishes that
+  /// value.
+  private let firstInMore = Atomic<UInt64>(.max)
+  private let moreSlots: Atomic<UnsafeMutablePointer<Element>?>
+  /// Written before `moreSlots`.
+  private let moreMask = Atomic<UInt64>(0)
 
   init(slots: UnsafeMutableBufferPointer<Element>) {
-    precondition(
-      slots.count > 0 && slots.count & (slots.count - 1) == 0, "a ring's size is a power of two")
+    precondition(Self.isSize(slots.count), "a ring's size is a power of two")
     unsafe self.slots = unsafe slots
     mask = UInt64(slots.count - 1)
+    unsafe moreSlots = Atomic(nil)
+  }
+
+  private static func isSize(_ count: Int) -> Bool { count > 0 && count & (count - 1) == 0 }
+
+  /// Gives the ring more slots. They and the first ones must outlive the ring. Call at most once; any
+  /// thread.
+  fileprivate func extend(by more: UnsafeMutableBufferPointer<Element>) {
+    precondition(
+      unsafe Self.isSize(more.count) && more.count > slots.count, "there must be more slots")
+    moreMask.store(UInt64(more.count - 1), ordering: .relaxed)
+    unsafe moreSlots.store(more.baseAddress, ordering: .releasing)
+  }
+
+  /// The slot of value number `index`, which the caller has seen published or is about to publish.
+  private func slot(_ index: UInt64) -> UnsafeMutablePointer<Element> {
+    if index >= firstInMore.load(ordering: .relaxed),
+      let more = unsafe moreSlots.load(ordering: .acquiring)
+    {
+      return unsafe more + Int(truncatingIfNeeded: index & moreMask.load(ordering: .relaxed))
+    }
+    return unsafe slots.baseAddress.unsafelyUnwrapped + Int(truncatingIfNeeded: index & mask)
+  }
+
+  /// Makes room in a ring whose first slots do not suffice: moves on to the added ones. Producer only.
+  ///
+  /// - Parameter used: Number of values in the ring.
+  /// - Returns: False if the ring is full.
+  private func moveOn(_ t: UInt64, used: UInt64) -> Bool {
+    if unsafe moreSlots.load(ordering: .acquiring) == nil { return false }
+    if used > moreMask.load(ordering: .relaxed) { return false }
+    if firstInMore.load(ordering: .relaxed) == .max {
+      firstInMore.store(t, ordering: .relaxed)
+    }
+    return true
   }
 
   /// Appends an element; false if the ring is full. Producer only.
   fileprivate func push(_ element: Element) -> Bool {
     let t = tail.load(ordering: .relaxed)
-    if t &- head.load(ordering: .acquiring) > mask { return false }
-    unsafe slots[Int(truncatingIfNeeded: t & mask)] = element
+    let used = t &- head.load(ordering: .acquiring)
+    if used > mask && !moveOn(t, used: used) { return false }
+    unsafe slot(t).pointee = element
     tail.store(t &+ 1, ordering: .releasing)
     return true
   }
@@ -31,7 +75,7 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
   fileprivate func pop() -> Element? {
     let h = head.load(ordering: .relaxed)
     if h == tail.load(ordering: .acquiring) { return nil }
-    let element = unsafe slots[Int(truncatingIfNeeded: h & mask)]
+    let element = unsafe slot(h).pointee
     head.store(h &+ 1, ordering: .releasing)
     return element
   }
@@ -41,13 +85,20 @@ struct Ring<Element: BitwiseCopyable>: ~Copyable {
   fileprivate func peek(_ index: Int) -> Element? {
     let at = head.load(ordering: .relaxed) &+ UInt64(truncatingIfNeeded: index)
     if at >= tail.load(ordering: .acquiring) { return nil }
-    return unsafe slots[Int(truncatingIfNeeded: at & mask)]
+    return unsafe slot(at).pointee
   }
 
   /// Returns the number of free slots. Producer only.
   fileprivate func room() -> Int {
     let used = tail.load(ordering: .relaxed) &- head.load(ordering: .acquiring)
-    return Int(truncatingIfNeeded: mask &+ 1 &- used)
+    let isExtended = unsafe moreSlots.load(ordering: .acquiring) != nil
+    let last = isExtended ? moreMask.load(ordering: .relaxed) : mask
+    return Int(truncatingIfNeeded: last &+ 1 &- used)
+  }
+
+  /// True if every element has been popped. Any thread.
+  fileprivate var isEmpty: Bool {
+    head.load(ordering: .acquiring) == tail.load(ordering: .acquiring)
   }
 }
 
@@ -62,6 +113,9 @@ package struct EntryRing: ~Copyable {
   /// Returns the entry that `pop` returns after `index` others; nil if there are fewer. Consumer
   /// only.
   @_noLocks func peek(_ index: Int) -> Entry? { ring.peek(index) }
+  /// Gives the ring more slots. They and the first ones must outlive the ring. Call at most once; any
+  /// thread.
+  package func extend(by more: UnsafeMutableBufferPointer<Entry>) { unsafe ring.extend(by: more) }
 }
 
 /// Ring of a voice's events. The process thread is the producer.
@@ -74,6 +128,11 @@ package struct EventRing: ~Copyable {
   @_noLocks package func pop() -> Event? { ring.pop() }
   /// Returns the number of free slots. Producer only.
   @_noLocks package func room() -> Int { ring.room() }
+  /// Gives the ring more slots. They and the first ones must outlive the ring. Call at most once; any
+  /// thread.
+  package func extend(by more: UnsafeMutableBufferPointer<Event>) { unsafe ring.extend(by: more) }
+  /// True if every event has been popped. Any thread.
+  package var isEmpty: Bool { ring.isEmpty }
 }
 
 /// Ring of parameter changes. The process thread is the consumer.
@@ -86,6 +145,11 @@ package struct ParameterRing: ~Copyable {
   @_noLocks package func push(_ changes: ParameterChanges) -> Bool { ring.push(changes) }
   /// Removes and returns the oldest changes; nil if the ring is empty. Consumer only.
   @_noLocks package func pop() -> ParameterChanges? { ring.pop() }
+  /// Gives the ring more slots. They and the first ones must outlive the ring. Call at most once; any
+  /// thread.
+  package func extend(by more: UnsafeMutableBufferPointer<ParameterChanges>) {
+    unsafe ring.extend(by: more)
+  }
 }
 
 /// Ring of spaces to record into. The process thread is the consumer.
@@ -96,6 +160,9 @@ package struct SpaceRing: ~Copyable {
   @_noLocks package func push(_ space: Space) -> Bool { ring.push(space) }
   /// Removes and returns the oldest space; nil if the ring is empty. Consumer only.
   @_noLocks package func pop() -> Space? { ring.pop() }
+  /// Gives the ring more slots. They and the first ones must outlive the ring. Call at most once; any
+  /// thread.
+  package func extend(by more: UnsafeMutableBufferPointer<Space>) { unsafe ring.extend(by: more) }
 }
 
 /// Ring of a recorder's events. The process thread is the producer.
@@ -108,6 +175,13 @@ package struct RecordEventRing: ~Copyable {
   @_noLocks package func pop() -> RecordEvent? { ring.pop() }
   /// Returns the number of free slots. Producer only.
   @_noLocks package func room() -> Int { ring.room() }
+  /// Gives the ring more slots. They and the first ones must outlive the ring. Call at most once; any
+  /// thread.
+  package func extend(by more: UnsafeMutableBufferPointer<RecordEvent>) {
+    unsafe ring.extend(by: more)
+  }
+  /// True if every event has been popped. Any thread.
+  package var isEmpty: Bool { ring.isEmpty }
 }
 
 /// Ring of requests to a player of slices. The thread that renders is the consumer.

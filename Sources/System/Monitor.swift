@@ -8,10 +8,12 @@ import Glibc
 package final class Monitor<Value>: @unchecked Sendable {
   private let lock: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
-  private var value: Value
+  /// Not a stored property: code that does not know the type would copy that for each reader.
+  private let value: UnsafeMutablePointer<Value>
 
   package init(_ value: Value) {
-    self.value = value
+    unsafe self.value = .allocate(capacity: 1)
+    unsafe self.value.initialize(to: value)
     unsafe lock = .allocate(capacity: 1)
     unsafe lock.initialize(to: pthread_mutex_t())
     unsafe pthread_mutex_init(lock, nil)
@@ -27,6 +29,8 @@ package final class Monitor<Value>: @unchecked Sendable {
   deinit {
     unsafe pthread_cond_destroy(condition)
     unsafe condition.deallocate()
+    unsafe value.deinitialize(count: 1)
+    unsafe value.deallocate()
     unsafe pthread_mutex_destroy(lock)
     unsafe lock.deallocate()
   }
@@ -39,14 +43,14 @@ package final class Monitor<Value>: @unchecked Sendable {
       unsafe pthread_cond_broadcast(condition)
       unsafe pthread_mutex_unlock(lock)
     }
-    return try body(&value)
+    return try unsafe body(&value.pointee)
   }
 
   /// Runs `body` with the value under the lock.
   package func read<R, E: Error>(_ body: (Value) throws(E) -> R) throws(E) -> R {
     unsafe pthread_mutex_lock(lock)
     defer { unsafe pthread_mutex_unlock(lock) }
-    return try body(value)
+    return try unsafe body(value.pointee)
   }
 
   /// Waits until `body` returns a value. Returns nil after `seconds`.
@@ -57,9 +61,9 @@ package final class Monitor<Value>: @unchecked Sendable {
     unsafe pthread_mutex_lock(lock)
     defer { unsafe pthread_mutex_unlock(lock) }
     while true {
-      if let result = body(&value) { return result }
+      if let result = unsafe body(&value.pointee) { return result }
       if unsafe pthread_cond_timedwait(condition, lock, &deadline) == ETIMEDOUT {
-        return body(&value)
+        return unsafe body(&value.pointee)
       }
     }
   }
@@ -69,7 +73,7 @@ package final class Monitor<Value>: @unchecked Sendable {
     unsafe pthread_mutex_lock(lock)
     defer { unsafe pthread_mutex_unlock(lock) }
     while true {
-      if let result = body(&value) { return result }
+      if let result = unsafe body(&value.pointee) { return result }
       unsafe pthread_cond_wait(condition, lock)
     }
   }

@@ -2,11 +2,12 @@ package import CDispatch
 import CLibdispatch
 package import Dispatch
 import Server
+import Synchronization
 import System
 
 /// The thread, dispatch queue or, for the C API, run loop that runs the callbacks, chosen by the app.
 @safe package enum CallbackExecutor {
-  /// A thread that belongs to the queue.
+  /// A thread that belongs to the queue. If there are many such queues, the later ones share threads.
   case ownThread
   /// A dispatch queue of the C API.
   case dispatchQueue(dispatch_queue_t)
@@ -39,7 +40,7 @@ package func makeCallbackContext(
   -> any CallbackContext
 {
   switch executor {
-  case .ownThread: ThreadContext(deliver)
+  case .ownThread: ThreadContext.isRoom ? ThreadContext(deliver) : SharedThreadContext(deliver)
   case .queue(let queue): DispatchContext(queue, deliver)
   case .dispatchQueue(let queue): unsafe DispatchContext(queue, deliver)
   case .other(let make): make(deliver)
@@ -56,7 +57,17 @@ private final class ThreadContext: CallbackContext {
   private let state = Monitor(State())
   private let deliver: @Sendable () -> Void
 
-  init(_ deliver: @escaping @Sendable () -> Void) { self.deliver = deliver }
+  /// Number of contexts of this kind that exist.
+  private static let count = Atomic<Int>(0)
+  /// True if another queue may have a thread of its own.
+  static var isRoom: Bool { count.load(ordering: .relaxed) < 16 }
+
+  init(_ deliver: @escaping @Sendable () -> Void) {
+    self.deliver = deliver
+    Self.count.add(1, ordering: .relaxed)
+  }
+
+  deinit { Self.count.subtract(1, ordering: .relaxed) }
 
   /// Always false: a call from inside a callback is recognized by its thread id.
   var isCurrent: Bool { false }

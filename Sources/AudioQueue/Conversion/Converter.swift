@@ -405,7 +405,8 @@ final class Converter: @unchecked Sendable {
   /// Records the result of `convert` in the queue's state and pushes entries into the ring. The
   /// caller must hold the state lock.
   func finish(
-    _ work: Work, isDone: Bool, _ state: inout PlaybackState, push: (borrowing Entry) -> Bool
+    _ work: Work, isDone: Bool, _ state: inout PlaybackState,
+    push: (_ entry: borrowing Entry, _ queued: Int) -> Bool
   ) {
     state.isConverting = false
     if let failure = failure ?? chain.takeFailure() ?? packets?.takeFailure() {
@@ -441,7 +442,7 @@ final class Converter: @unchecked Sendable {
     guard endsStream else { return }
     let after = streamStart + Int64(streamFrames)
     if case .end = work.item {
-      _ = push(.end)
+      _ = push(.end, state.inRing.count)
       state.inRing.append(.end)
     }
     if work.isReplay { return }
@@ -454,13 +455,16 @@ final class Converter: @unchecked Sendable {
   }
 
   /// Pushes the frames of the staging buffer that are not in the ring yet.
-  private func pushFrames(_ state: inout PlaybackState, _ push: (borrowing Entry) -> Bool) {
+  private func pushFrames(
+    _ state: inout PlaybackState, _ push: (_ entry: borrowing Entry, _ queued: Int) -> Bool
+  ) {
     guard let stagingBuffer else { return }
     let isLast = filled == limit
     _ = unsafe push(
       Entry(
         stagingBuffer.address(at: pushed), frames: filled - pushed, layout: stagingLayout,
-        planeFrames: stagingBuffer.capacity, token: 0, start: start, changes: changes))
+        planeFrames: stagingBuffer.capacity, token: 0, start: start, changes: changes),
+      state.inRing.count)
     state.inRing.append(
       .stagingBuffer(
         PlaybackPart.StagingPiece(

@@ -52,8 +52,8 @@ extension OutputQueue {
   func convert(_ work: Converter.Work, with converter: Converter) -> Bool {
     let isDone = converter.convert(work)
     return state.change { state in
-      converter.finish(work, isDone: isDone, &state) { entry in
-        unsafe memory.voice.pointee.entries.push(entry)
+      converter.finish(work, isDone: isDone, &state) { entry, queued in
+        memory.push(entry, after: queued)
       }
       return !state.notices.isEmpty
     }

@@ -225,6 +225,7 @@ extension OutputQueue {
     state.change { state in
       state.device = device
       state.converter = converter
+      memory.followsEveryWake.store(true, ordering: .relaxed)
       state.part.freeStagingBuffers = []
       state.part.announcedPeriodFrames = nil
       state.part.periodFrames = device.client.periodFrames

@@ -50,7 +50,7 @@ extension OutputQueue {
       try state.checkUsable()
       let (taken, values) = unsafe memory.voice.pointee.parametersInForce
       if taken == state.part.changesSent { state.part.parameters = values }
-      guard unsafe memory.voice.pointee.change(changes) else { return false }
+      guard memory.change(changes) else { return false }
       noteBalance(changes, &state)
       state.part.changesSent += 1
       state.part.parameters.follow(changes)

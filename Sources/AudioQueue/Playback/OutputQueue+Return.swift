@@ -59,6 +59,7 @@ extension OutputQueue {
         unsafe memory.voice.pointee.setSampleRate(newRate)
         let converter = Converter(plan, played: played, takingOver: &state)
         if let converter { state.converter = converter }
+        memory.followsEveryWake.store(true, ordering: .relaxed)
         return converter
       }
       guard let converter else {

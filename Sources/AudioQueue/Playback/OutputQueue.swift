@@ -172,15 +172,15 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
       switch item {
       case .buffer(let piece):
         guard let data = unsafe state.buffers[piece.id]?.buffer.data.baseAddress,
-          unsafe memory.voice.pointee.entries.push(
+          unsafe memory.push(
             Entry(
               data + piece.first * format.bytesPerFrame, frames: piece.frames, layout: layout,
               token: piece.id, start: deviceStart(piece.start, device.client.sampleRate),
-              changes: piece.changes))
-        else { return }
+              changes: piece.changes), after: state.inRing.count)
+        else { return awaitRoom() }
         state.inRing.append(item)
       case .end:
-        guard unsafe memory.voice.pointee.entries.push(.end) else { return }
+        guard memory.push(.end, after: state.inRing.count) else { return awaitRoom() }
         state.inRing.append(item)
       case .stagingBuffer, .replay, .flush:
         break
@@ -188,6 +188,9 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
       state.waiting.removeFirst()
     }
   }
+
+  /// Lets the event thread pump whenever it wakes: entries leave the ring before their events come.
+  private func awaitRoom() { memory.followsEveryWake.store(true, ordering: .relaxed) }
 
   /// Converts a frame of the run to device frames; nil becomes `.min`.
   func deviceStart(_ start: Int64?, _ deviceRate: Double) -> Int64 {
@@ -201,6 +204,8 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
     let period = state.read { $0.device }?.periodFrames
     let hasNotices = state.change { state in
       if let period { state.part.setPeriod(period) }
+      // A converter follows the frames that are played.
+      memory.followsEveryWake.store(state.converter != nil, ordering: .relaxed)
       readEvents(&state)
       pump(&state)
       return !state.notices.isEmpty

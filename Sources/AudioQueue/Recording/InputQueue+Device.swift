@@ -44,6 +44,7 @@ extension InputQueue {
       state.connections = connections
       state.connectionMark = device.connectionMark
       state.converter = converter
+      memory.followsEveryWake.store(true, ordering: .relaxed)
       if let converter { pushStagingBuffers(of: converter) }
       pump(&state)
     }

@@ -65,6 +65,7 @@ extension InputQueue {
         state.waiting = state.inRing + state.waiting
         state.inRing = []
         state.converter = new
+        memory.followsEveryWake.store(true, ordering: .relaxed)
         if let new { pushStagingBuffers(of: new) }
         pump(&state)
         state.isConverting = false

@@ -126,18 +126,21 @@ package final class InputQueue: CoreQueue, @unchecked Sendable {
     guard state.device != nil, state.converter == nil else { return }
     while let id = state.waiting.first, let buffer = state.buffers[id]?.buffer,
       let data = unsafe buffer.data.baseAddress,
-      unsafe memory.recorder.pointee.spaces.push(
-        Space(data, frames: buffer.capacity / format.bytesPerFrame, layout: layout, token: id))
+      unsafe memory.push(
+        Space(data, frames: buffer.capacity / format.bytesPerFrame, layout: layout, token: id),
+        after: state.inRing.count)
     {
       state.inRing.append(id)
       state.waiting.removeFirst()
     }
+    if !state.waiting.isEmpty { memory.followsEveryWake.store(true, ordering: .relaxed) }
   }
 
   // MARK: Events
 
   package func deliverEvents() {
     let hasNotices = state.change { state in
+      memory.followsEveryWake.store(state.converter != nil, ordering: .relaxed)
       readEvents(&state)
       pump(&state)
       return !state.notices.isEmpty

@@ -70,7 +70,7 @@ package struct Voice: ~Copyable {
   package let unheardFrames = Atomic<UInt64>(0)
 
   let held = Atomic<Bool>(false)
-  let changes: ParameterRing
+  package let changes: ParameterRing
   /// Number of changes popped from the ring; the next three are the parameters after the latest
   /// cycle.
   let changesTaken = Atomic<UInt64>(0)

@@ -27,6 +27,8 @@ package final class Device: Sendable {
   private let agreement: ReturnAgreement
   private let watchdog: Watchdog
   private let reconnection: Reconnection
+  /// Period in frames of the last `deliverOnce`, to notice another one.
+  private let deliveredPeriod = Atomic<Int>(0)
   private let observer = Mutex<(@Sendable () -> Void)?>(nil)
   private let appearance = Mutex<ClientAppearance?>(nil)
 
@@ -269,10 +271,13 @@ package final class Device: Sendable {
 
   /// - Returns: The seconds after which to call the graph again.
   private func deliverOnce() -> Double? {
-    let (owners, graph) = attachments.withLock { state in
-      (state.entries.compactMap { $0.owner }, state.graph.runningGraph)
-    }
     let period = notices.changedPeriod.load(ordering: .acquiring)
+    let frames = periodFrames
+    let isOtherPeriod =
+      period > 0 || deliveredPeriod.exchange(frames, ordering: .relaxed) != frames
+    let (owners, graph) = attachments.withLock { state in
+      (state.busyOwners(all: isOtherPeriod), state.graph.runningGraph)
+    }
     for owner in owners {
       owner.deliverEvents()
       if period > 0 { owner.deviceWillChangePeriod(to: period) }

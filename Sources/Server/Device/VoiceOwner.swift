@@ -2,7 +2,8 @@ package import Timeline
 
 /// The queue that a voice or a recorder belongs to, as its device sees it.
 package protocol VoiceOwner: AnyObject, Sendable {
-  /// Reads the events that cycles pushed. Event thread, never in a cycle.
+  /// Reads the events that cycles pushed. Event thread, never in a cycle. Called if there are any, if the
+  /// period has changed, or if `CycleMemory.followsEveryWake` is set.
   func deliverEvents()
   /// Cycles will have `frames` frames. Event thread; the server waits for this, if it can.
   func deviceWillChangePeriod(to frames: Int)

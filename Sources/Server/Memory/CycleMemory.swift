@@ -1,5 +1,6 @@
 package import CRealTime
 package import RealTime
+package import Synchronization
 import System
 
 /// Direction of a port, seen from its client.
@@ -24,6 +25,11 @@ package protocol CycleMemory: AnyObject, Sendable {
   /// For each channel the index of its port; empty if ports and channels have the same order. Set
   /// only while no device uses the memory.
   var portOrder: [Int] { get }
+  /// True if cycles have pushed events that nobody has read. Any thread.
+  var hasEvents: Bool { get }
+  /// True if the owner wants `deliverEvents` whenever the event thread wakes, even without an event of its
+  /// own.
+  var followsEveryWake: Atomic<Bool> { get }
   /// Excludes the voice or recorder from cycles that begin from now on.
   func hold()
   /// Ends `hold()`: later cycles run it again.
@@ -38,6 +44,9 @@ extension CycleMemory {
     case .recorder: .input
     }
   }
+
+  /// True if the owner has something to do when the event thread wakes.
+  var isBusy: Bool { hasEvents || followsEveryWake.load(ordering: .relaxed) }
 
   /// Returns the index of a channel's port.
   package func port(ofChannel channel: Int) -> Int {

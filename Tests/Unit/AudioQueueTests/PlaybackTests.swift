@@ -534,6 +534,33 @@ import Timeline
     #expect(!rig.queue.isRunning)
   }
 
+  @Test("a run that is going takes many buffers at once and starves at none of them")
+  func manyBuffersDuringARun() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(64))
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    let count = VoiceMemory.entryCapacity / 2
+    for i in 0..<count { try rig.enqueue([Float(65 + i)]) }
+    rig.cycle(1, frames: count)
+    #expect(rig.output == ramp(64 + count))
+    #expect(rig.queue.statistics.starvedFrames == 0)
+    #expect(rig.doneBuffers.count == 1 + count)
+  }
+
+  @Test("many parameter changes between two cycles wait for no cycle")
+  func manyParameterChanges() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(128))
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    for i in 1...500 { try rig.queue.change(ParameterChanges(volume: Float(i) / 1000)) }
+    #expect(rig.queue.memory.voice.pointee.parametersInForce.taken == 0)
+    rig.cycle()
+    #expect(rig.queue.memory.voice.pointee.parametersInForce.taken == 500)
+    #expect(rig.output == ramp(64) + ramp(64, from: 65).map { $0 * 0.5 })
+  }
+
   @Test("19: volume is clamped and exact")
   func volume() throws {
     let rig = try Rig()

@@ -36,6 +36,20 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     #expect(!rig.hasNested)
   }
 
+  @Test("a run that is going takes many buffers at once and loses no frame")
+  func manyBuffersDuringARun() throws {
+    let rig = try InputRig()
+    try rig.enqueue(64)
+    try rig.enqueue(1)
+    try rig.queue.start(at: .frame(0))
+    rig.cycle()
+    let count = RecorderMemory.spaceCapacity / 2
+    for _ in 0..<count { try rig.enqueue(1) }
+    rig.cycle(1, frames: count)
+    #expect(rig.samples == frames(0, 64 + count))
+    #expect(!rig.calls.contains(.underrun))
+  }
+
   @Test("21: every layout is written bit for bit", arguments: PCMFormat.all(channels: 2))
   func everyLayout(format: PCMFormat) throws {
     let rig = try InputRig(format)

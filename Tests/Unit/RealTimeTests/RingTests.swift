@@ -1,6 +1,7 @@
 import Foundation
-import RealTime
 import Testing
+
+@testable import RealTime
 
 @Suite struct RingTests {
   private func withRing(_ capacity: Int, _ body: (borrowing EntryRing) throws -> Void) rethrows {
@@ -38,18 +39,109 @@ import Testing
     }
   }
 
-  @Test func twoThreadsSeeEveryValueInOrder() async {
+  @Test("more slots take what the first ones cannot, from every position")
+  func moreSlots() {
+    for before in 0..<9 {
+      let (slots, more) = (
+        UnsafeMutableBufferPointer<Entry>.allocate(capacity: 4),
+        UnsafeMutableBufferPointer<Entry>.allocate(capacity: 16)
+      )
+      // Functions of the test cannot capture a ring itself.
+      let box = UnsafeMutablePointer<EntryRing>.allocate(capacity: 1)
+      box.initialize(to: EntryRing(slots: slots))
+      defer {
+        box.deinitialize(count: 1)
+        box.deallocate()
+        more.deallocate()
+        slots.deallocate()
+      }
+      for _ in 0..<before {
+        _ = box.pointee.push(entry(99))
+        _ = box.pointee.pop()
+      }
+      var (pushed, popped): (UInt32, UInt32) = (0, 0)
+      func push(_ count: Int) {
+        for _ in 0..<count {
+          let isTaken = box.pointee.push(entry(pushed))
+          #expect(isTaken, "\(pushed) after \(before)")
+          pushed += 1
+        }
+      }
+      func pop(_ count: Int) {
+        for _ in 0..<count {
+          let next = box.pointee.peek(0)?.token
+          #expect(next == popped)
+          let token = box.pointee.pop()?.token
+          #expect(token == popped, "after \(before)")
+          popped += 1
+        }
+      }
+      push(3)
+      box.pointee.extend(by: more)
+      // The fourth still has a slot of the first ones, the fifth has not.
+      push(13)
+      let last = box.pointee.peek(15)?.token
+      #expect(last == 15)
+      let isOneMoreTaken = box.pointee.push(entry(99))
+      #expect(!isOneMoreTaken)
+      pop(2)
+      push(2)
+      pop(16)
+      for _ in 0..<40 {
+        push(16)
+        pop(16)
+        push(1)
+        pop(1)
+      }
+      let isEmpty = box.pointee.pop() == nil
+      #expect(isEmpty)
+    }
+  }
+
+  @Test("a ring has the room of its added slots before it moves to them")
+  func roomOfMoreSlots() {
+    let (slots, more) = (
+      UnsafeMutableBufferPointer<Event>.allocate(capacity: 4),
+      UnsafeMutableBufferPointer<Event>.allocate(capacity: 8)
+    )
+    defer {
+      slots.deallocate()
+      more.deallocate()
+    }
+    let ring = EventRing(slots: slots)
+    let rooms = [ring.room()]
+    #expect(rooms == [4])
+    _ = ring.push(.none)
+    ring.extend(by: more)
+    let room = ring.room()
+    #expect(room == 7)
+    var isEmpty = ring.isEmpty
+    #expect(!isEmpty)
+    _ = ring.pop()
+    isEmpty = ring.isEmpty
+    #expect(isEmpty)
+  }
+
+  @Test(arguments: [false, true])
+  func twoThreadsSeeEveryValueInOrder(extends: Bool) async {
     final class Box: @unchecked Sendable {
       let slots = UnsafeMutableBufferPointer<Entry>.allocate(capacity: 16)
+      let more = UnsafeMutableBufferPointer<Entry>.allocate(capacity: 64)
       let ring: UnsafeMutablePointer<EntryRing>
       init() {
         ring = .allocate(capacity: 1)
         ring.initialize(to: EntryRing(slots: slots))
       }
+      private var isExtended = false
+      func extendOnce() {
+        if !isExtended { ring.pointee.extend(by: more) }
+        isExtended = true
+      }
       deinit {
         ring.deinitialize(count: 1)
         ring.deallocate()
         slots.deallocate()
+        more.deallocate()
       }
     }
     let box = Box()
@@ -66,6 +158,7 @@ import Testing
     producer.start()
     var next: UInt32 = 0
     while next < count {
+      if extends, next == count / 2 { box.extendOnce() }
       if let entry = box.ring.pointee.pop() {
         guard entry.token == next else {
           Issue.record("\(entry.token) came instead of \(next)")

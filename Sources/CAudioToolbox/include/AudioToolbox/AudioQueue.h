@@ -258,7 +258,8 @@ typedef void (*AudioQueuePropertyListenerProc)(void *_Nullable inUserData, Audio
 /// determines may be 0. kAudioQueueErr_CodecNotFound if there is no decoder.
 ///
 /// The callback thread runs the given run loop in the given mode (NULL: the common modes). If the
-/// run loop is NULL, it is a thread of the queue's own. The flags must be 0.
+/// run loop is NULL, it is a thread of the queue's own, or of several queues if a program has more
+/// than sixteen. The flags must be 0.
 extern OSStatus AudioQueueNewOutput(const AudioStreamBasicDescription *inFormat,
                                     AudioQueueOutputCallback inCallbackProc,
                                     void *_Nullable inUserData,

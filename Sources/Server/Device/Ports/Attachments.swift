@@ -71,7 +71,14 @@ final class Attachments: Sendable {
     /// last one.
     var users = 0
     /// Number of voices that only wait until their ports can go.
-    var retired: Int { entries.count { $0.retirement != nil } }
+    var retired: Int {
+      // Every wake-up of the event thread asks. Copies of the attachments would cost more than all else.
+      unsafe entries.withUnsafeBufferPointer { entries in
+        var count = 0
+        for i in entries.indices where unsafe entries[i].retirement != nil { count += 1 }
+        return count
+      }
+    }
     /// Set once nothing can be attached any more.
     var isOver = false
     var graph = AttachedGraph.none
@@ -79,6 +86,21 @@ final class Attachments: Sendable {
 
     func index(of memory: any CycleMemory) -> Int? {
       entries.firstIndex { $0.memory === memory }
+    }
+
+    /// Returns the owners of the voices and recorders that have events, or that follow every wake.
+    ///
+    /// Among many queues few are busy at a time. The search copies no attachment: that costs more than a
+    /// look at its ring.
+    func busyOwners(all: Bool) -> [any VoiceOwner] {
+      var owners: [any VoiceOwner] = []
+      unsafe entries.withUnsafeBufferPointer { entries in
+        for i in entries.indices {
+          let isBusy = unsafe all || entries[i].memory.isBusy
+          if isBusy, let owner = unsafe entries[i].owner { owners.append(owner) }
+        }
+      }
+      return owners
     }
   }
 

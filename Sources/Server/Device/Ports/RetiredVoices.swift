@@ -32,8 +32,11 @@ struct RetiredVoices: Sendable {
   ///
   /// - Returns: The seconds after which to call again; nil if no voice is waiting.
   func dismiss() -> Double? {
+    var isWaiting = false
     let (silent, isolated) = attachments.withLock { state -> ([Attachment], [Attachment]) in
-      if state.isOver || state.retired == 0 { return ([], []) }
+      if state.retired == 0 { return ([], []) }
+      isWaiting = true
+      if state.isOver { return ([], []) }
       var silent: [Attachment] = []
       var isolated: [Attachment] = []
       for entry in state.entries where silent.count + isolated.count < 16 {
@@ -50,6 +53,7 @@ struct RetiredVoices: Sendable {
       }
       return (silent, isolated)
     }
+    if !isWaiting { return nil }
     for port in silent.flatMap(\.ports) { link.client.isolate(port) }
     let last = engine.cyclesBegun + Attachments.cyclesToIsolate
     attachments.withLock { state in
