@@ -316,7 +316,10 @@ package struct Engine: ~Copyable {
   ) -> CycleTime {
     let before = clock.latest
     let next = nextFrame.load(ordering: .relaxed)
-    let period = self.period.exchange(frames, ordering: .relaxed)
+    // Only cycles write these counters: loads and stores, where a read-modify-write operation would
+    // lock the cache line.
+    let period = self.period.load(ordering: .relaxed)
+    self.period.store(frames, ordering: .relaxed)
     let first: Int64
     var missed: Int64 = 0
     var isJump = false
@@ -333,7 +336,7 @@ package struct Engine: ~Copyable {
         steadyCycles.store(0, ordering: .releasing)
       } else if step == Int64(period) {
         first = next
-        steadyCycles.add(1, ordering: .releasing)
+        countSteadyCycle()
       } else {
         let passed = max(0, elapsed(since: before, to: begin))
         let skipped = step &- Int64(period)
@@ -356,7 +359,7 @@ package struct Engine: ~Copyable {
       let recounted = period == 0 ? 0 : Int64(frames &- period)
       missed = next == .max ? 0 : max(0, first &- next &- recounted)
       if missed == 0 {
-        steadyCycles.add(1, ordering: .releasing)
+        countSteadyCycle()
       } else {
         note(isJump: false)
       }
@@ -380,6 +383,11 @@ package struct Engine: ~Copyable {
     if begin.microseconds == 0 || before.nextMicroseconds == 0 { return 0 }
     let microseconds = Int64(bitPattern: begin.microseconds &- before.nextMicroseconds)
     return microseconds &* Int64(sampleRate.load(ordering: .relaxed)) / 1_000_000
+  }
+
+  @_noLocks private borrowing func countSteadyCycle() {
+    let count = steadyCycles.load(ordering: .relaxed)
+    steadyCycles.store(count &+ 1, ordering: .releasing)
   }
 
   @_noLocks private borrowing func note(isJump: Bool) {

@@ -183,16 +183,15 @@ package struct GraphSlot: ~Copyable {
   }
 
   /// Runs the node on a block, from its inputs to `outputs`, and replaces infinite and NaN samples
-  /// by silence.
+  /// by silence. Sets the node's inputs and outputs in `block`, which all nodes of a cycle share.
   @_noLocks borrowing func run(
-    _ block: cue_block, to outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
+    _ block: inout cue_block, to outputs: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
     _ types: cue_event_types
   ) {
     guard let node = unsafe node, !isAbandoned.load(ordering: .acquiring) else { return }
     for i in 0..<eventOutputs {
       unsafe cue_rt_offer_events(eventOutput(i), eventBytes, types.chunk)
     }
-    var block = unsafe block
     unsafe block.inputs = UnsafeRawPointer(buffers).assumingMemoryBound(
       to: UnsafePointer<Float>.self)
     unsafe block.outputs = UnsafePointer(outputs)

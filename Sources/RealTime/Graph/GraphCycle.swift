@@ -101,7 +101,8 @@ package struct GraphCycle: ~Copyable {
           unsafe order.pointee.steps[i].slot.pointee.silencePorts(frames)
           unsafe order.pointee.steps[i].slot.pointee.clearPorts(min(frames, Self.longestCycle))
         }
-      } else if latestFrame.exchange(frame, ordering: .relaxed) != frame {
+      } else if latestFrame.load(ordering: .relaxed) != frame {
+        latestFrame.store(frame, ordering: .relaxed)
         var block = unsafe cue_block()
         unsafe block.frame = frame
         if nextMicroseconds > microseconds {
@@ -146,7 +147,7 @@ package struct GraphCycle: ~Copyable {
         // this one runs.
         if i &+ 2 < stepCount { unsafe steps[i &+ 2].slot.pointee.prefetch() }
         if i &+ 1 < stepCount { unsafe steps[i &+ 1].slot.pointee.prefetchNode() }
-        unsafe run(steps[i], order, block, at: at, cycle: frames)
+        unsafe run(steps + i, order, &block, at: at, cycle: frames)
       }
       at &+= count
       unsafe block.transport = nil
@@ -172,10 +173,10 @@ package struct GraphCycle: ~Copyable {
 
   /// Runs one slot for the block that begins at frame `first` of a cycle.
   @_noLocks private borrowing func run(
-    _ step: GraphStep, _ order: UnsafeMutablePointer<GraphOrder>, _ block: cue_block,
-    at first: Int, cycle: Int
+    _ step: UnsafeMutablePointer<GraphStep>, _ order: UnsafeMutablePointer<GraphOrder>,
+    _ block: inout cue_block, at first: Int, cycle: Int
   ) {
-    let slot = unsafe step.slot
+    let slot = unsafe step.pointee.slot
     let frames = unsafe Int(block.frames)
     let blockFrames = unsafe order.pointee.blockFrames
     switch unsafe slot.pointee.kind {
@@ -190,7 +191,7 @@ package struct GraphCycle: ~Copyable {
     }
     let inputs = unsafe slot.pointee.inputs
     for i in 0..<inputs {
-      let input = unsafe step.inputs[i]
+      let input = unsafe step.pointee.inputs[i]
       let edges = unsafe order.pointee.edges + input.first
       if case .sink = unsafe slot.pointee.kind {
         unsafe sum(edges, input.count, into: slot.pointee.sum(i), frames, order)
@@ -202,22 +203,22 @@ package struct GraphCycle: ~Copyable {
       }
     }
     for i in unsafe 0..<slot.pointee.eventInputs {
-      let input = unsafe step.inputs[inputs &+ i]
+      let input = unsafe step.pointee.inputs[inputs &+ i]
       unsafe slot.pointee.mergeEvents(
         into: slot.pointee.eventInput(i), order.pointee.eventEdges + input.first,
         count: input.count, frames: frames,
         endsNotes: input.endsNotes && !order.pointee.hasBegun, types)
     }
-    var block = unsafe block
-    if let controllers = unsafe step.controllers {
-      let input = unsafe step.inputs[inputs &+ slot.pointee.eventInputs]
+    unsafe block.controllers = nil
+    if let controllers = unsafe step.pointee.controllers {
+      let input = unsafe step.pointee.inputs[inputs &+ slot.pointee.eventInputs]
       unsafe slot.pointee.mergeEvents(
         into: controllers, order.pointee.eventEdges + input.first, count: input.count,
         frames: frames, endsNotes: false, types)
       unsafe block.controllers = UnsafeRawPointer(controllers)
     }
     switch unsafe slot.pointee.kind {
-    case .node: unsafe slot.pointee.run(block, to: step.outputs, types)
+    case .node: unsafe slot.pointee.run(&block, to: step.pointee.outputs, types)
     case .sink: unsafe slot.pointee.writeMIDI(at: first, frames: frames, cycle: cycle, types)
     case .source, .mixer: break
     }

@@ -48,7 +48,14 @@ extension Voice {
       silence(from: 0, to: frames)
       return false
     }
-    var state = unsafe self.state.pointee
+    return unsafe cycle(time, outputs, &state.pointee)
+  }
+
+  /// Plays one cycle into the planes. Changes the state in place: copies of it would take longer than
+  /// the conversion of a short cycle.
+  @_noLocks private borrowing func cycle(
+    _ time: CycleTime, _ outputs: Int, _ state: inout VoiceState
+  ) -> Bool {
     if rendersOffline.load(ordering: .relaxed) {
       // An offline cycle that found no entries comes again.
     } else if state.cycleFrame == time.frame {
@@ -63,8 +70,7 @@ extension Voice {
       }
     }
     let happened = play(time, &state)
-    scale(frames, &state)
-    unsafe self.state.pointee = state
+    scale(time.frames, &state)
     return happened
   }
 

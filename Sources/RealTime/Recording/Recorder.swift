@@ -201,10 +201,8 @@ package struct Recorder: ~Copyable {
       unsafe planes[channel] = plane
     }
     if time.isMute || held.load(ordering: .sequentiallyConsistent) { return false }
-    var state = unsafe self.state.pointee
-    let happened = record(time, &state)
-    unsafe self.state.pointee = state
-    if case .running = state.phase, metering.load(ordering: .relaxed) {
+    let happened = unsafe record(time, &state.pointee)
+    if case .running = unsafe state.pointee.phase, metering.load(ordering: .relaxed) {
       for channel in 0..<channels {
         unsafe meters[channel].measure(planes[channel], frames: time.frames)
       }
