@@ -70,7 +70,6 @@ void cue_plugin_begin_changes(cue_plugin *plugin, int64_t now) CUE_REALTIME {
 }
 
 uint32_t cue_plugin_step_ramps(cue_plugin *plugin, int64_t now, uint32_t frames) CUE_REALTIME {
-  if (plugin->ramping_count == 0) return frames;
   for (uint32_t i = 0; i < plugin->control_count; ++i) {
     cue_plugin_control *control = &plugin->controls[i];
     if (!control->is_ramping) continue;
@@ -91,7 +90,6 @@ uint32_t cue_plugin_step_ramps(cue_plugin *plugin, int64_t now, uint32_t frames)
 }
 
 void cue_plugin_reset_triggers(cue_plugin *plugin) CUE_REALTIME {
-  if (!plugin->has_triggers) return;
   for (uint32_t i = 0; i < plugin->control_count; ++i)
     if (plugin->controls[i].is_trigger) plugin->controls[i].value = plugin->controls[i].usual;
 }

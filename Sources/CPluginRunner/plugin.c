@@ -222,7 +222,7 @@ static void run_part(cue_plugin *plugin, const cue_block *block, uint32_t offset
   for (uint32_t i = 0; i < plugin->event_output_count; ++i)
     finish_output(plugin, block, i, offset, frames);
   deliver(plugin);
-  if (frames > 0) cue_plugin_reset_triggers(plugin);
+  if (plugin->has_triggers && frames > 0) cue_plugin_reset_triggers(plugin);
 }
 
 static uintptr_t this_thread(void) CUE_REALTIME {
@@ -268,7 +268,7 @@ void cue_plugin_run(void *plugin_, const cue_block *block) CUE_REALTIME {
     LV2_Atom_Sequence *whole = block->event_outputs[i];
     plugin->event_outputs[i].capacity = whole->atom.size;
   }
-  cue_plugin_take_changes(plugin);
+  if (cue_ring_readable(plugin->changes) > 0) cue_plugin_take_changes(plugin);
   if (__atomic_load_n(&plugin->offered, __ATOMIC_RELAXED)) cue_plugin_hear(plugin, block);
   if (plugin->position_port >= 0) tell_position(plugin, block);
   uint32_t offset = 0;
@@ -276,10 +276,11 @@ void cue_plugin_run(void *plugin_, const cue_block *block) CUE_REALTIME {
   while (offset < block->frames) {
     int64_t now = block->frame + offset;
     uint32_t frames = block->frames - offset;
-    cue_plugin_begin_changes(plugin, plugin->has_fixed_blocks ? now + frames - 1 : now);
+    if (plugin->pending_count > 0)
+      cue_plugin_begin_changes(plugin, plugin->has_fixed_blocks ? now + frames - 1 : now);
     if (plugin->pending_count > 0 && plugin->pending[0].frame - now < frames)
       frames = (uint32_t)(plugin->pending[0].frame - now);
-    frames = cue_plugin_step_ramps(plugin, now, frames);
+    if (plugin->ramping_count > 0) frames = cue_plugin_step_ramps(plugin, now, frames);
     if (frames < block->frames && !is_split) {
       is_split = true;
       for (uint32_t i = 0; i < plugin->event_output_count; ++i)

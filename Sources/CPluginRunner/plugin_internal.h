@@ -20,7 +20,7 @@ CUE_HIDDEN void cue_plugin_take_changes(cue_plugin *plugin) CUE_REALTIME;
 /// Begins the changes whose frame is `now` or earlier.
 CUE_HIDDEN void cue_plugin_begin_changes(cue_plugin *plugin, int64_t now) CUE_REALTIME;
 
-/// Sets the value of each ramp for the step that `now` lies in.
+/// Sets the value of each active ramp for the step that `now` lies in.
 ///
 /// A step's value does not depend on how the frames are split into blocks.
 ///

@@ -12,6 +12,7 @@
 #define SHUFFLED(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 
 typedef int16_t int16x8 __attribute__((vector_size(16)));
+typedef int16_t int16x32 __attribute__((vector_size(64)));
 typedef uint8_t uint8x16 __attribute__((vector_size(16)));
 typedef uint8_t uint8x32 __attribute__((vector_size(32)));
 typedef int32_t int32x8 __attribute__((vector_size(32)));
@@ -42,31 +43,31 @@ BODY void read_int16_stereo(const char *restrict source, size_t frames, float *r
   }
 }
 
+/// Transposes eight rows of eight samples in three steps. Each step brings rows together that were
+/// twice as near to each other as in the step before.
+BODY void transpose(int16x8 rows[8]) CUE_REALTIME {
+  for (int step = 0; step < 3; step++) {
+    int16x8 next[8];
+    for (int k = 0; k < 4; k++) {
+      next[2 * k] = SHUFFLED(rows[k], rows[k + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+      next[2 * k + 1] = SHUFFLED(rows[k], rows[k + 4], 4, 12, 5, 13, 6, 14, 7, 15);
+    }
+    memcpy(rows, next, sizeof next);
+  }
+}
+
 BODY void read_int16_eight(const char *restrict source, size_t stride, size_t frames,
                            float *const *restrict planes, size_t offset, float first,
                            float second) CUE_REALTIME {
   size_t i = 0;
   for (; i + 8 <= frames; i += 8) {
-    // Eight frames of eight samples are transposed in three steps, each of which brings frames
-    // together that were twice as near to each other as in the step before.
-    int16x8 rows[8], halves[8], quarters[8];
+    int16x8 rows[8];
     for (int k = 0; k < 8; k++)
       memcpy(&rows[k], source + (i + (size_t)k) * stride, 16);
-    for (int k = 0; k < 4; k++) {
-      halves[2 * k] = SHUFFLED(rows[k], rows[k + 4], 0, 8, 1, 9, 2, 10, 3, 11);
-      halves[2 * k + 1] = SHUFFLED(rows[k], rows[k + 4], 4, 12, 5, 13, 6, 14, 7, 15);
-    }
-    for (int k = 0; k < 4; k++) {
-      quarters[2 * k] = SHUFFLED(halves[k], halves[k + 4], 0, 8, 1, 9, 2, 10, 3, 11);
-      quarters[2 * k + 1] = SHUFFLED(halves[k], halves[k + 4], 4, 12, 5, 13, 6, 14, 7, 15);
-    }
-    for (int k = 0; k < 4; k++) {
-      const int16x8 even = SHUFFLED(quarters[k], quarters[k + 4], 0, 8, 1, 9, 2, 10, 3, 11);
-      const int16x8 odd = SHUFFLED(quarters[k], quarters[k + 4], 4, 12, 5, 13, 6, 14, 7, 15);
-      const floatx8 a = __builtin_convertvector(even, floatx8) * first;
-      const floatx8 b = __builtin_convertvector(odd, floatx8) * (k == 0 ? second : first);
-      memcpy(planes[2 * k] + offset + i, &a, sizeof a);
-      memcpy(planes[2 * k + 1] + offset + i, &b, sizeof b);
+    transpose(rows);
+    for (int c = 0; c < 8; c++) {
+      const floatx8 plane = __builtin_convertvector(rows[c], floatx8) * (c == 1 ? second : first);
+      memcpy(planes[c] + offset + i, &plane, sizeof plane);
     }
   }
   for (; i < frames; i++) {
@@ -186,6 +187,28 @@ BODY void store_int16_stereo(char *restrict target, size_t frames, const float *
   }
 }
 
+BODY void store_int16_eight(char *restrict target, size_t stride, size_t frames,
+                            const float *const *restrict planes, size_t offset) CUE_REALTIME {
+  size_t i = 0;
+  for (; i + 8 <= frames; i += 8) {
+    int16x8 rows[8];
+    for (int c = 0; c < 8; c++) {
+      const float *in = planes[c] + offset + i;
+      for (int k = 0; k < 8; k++)
+        rows[c][k] = (int16_t)int16_word(in[k]);
+    }
+    transpose(rows);
+    for (int k = 0; k < 8; k++)
+      memcpy(target + (i + (size_t)k) * stride, &rows[k], 16);
+  }
+  for (; i < frames; i++) {
+    for (size_t c = 0; c < 8; c++) {
+      const uint16_t sample = (uint16_t)int16_word(planes[c][offset + i]);
+      memcpy(target + i * stride + 2 * c, &sample, 2);
+    }
+  }
+}
+
 BODY void store_int24(char *restrict target, size_t frames, const float *restrict in) CUE_REALTIME {
   size_t i = 0;
   for (; i + 8 <= frames; i += 8) {
@@ -241,6 +264,28 @@ BODY void store_float_stereo(char *restrict target, size_t frames, const float *
   }
 }
 
+// Samples that are infinite or NaN.
+
+BODY bool are_finite(const float *samples, size_t frames) CUE_REALTIME {
+  // The upper half of such a sample without its sign, and of no other sample, is 0x7f80 or more.
+  const int16x32 mask = {0, 0x7fff, 0, 0x7fff, 0, 0x7fff, 0, 0x7fff, 0, 0x7fff, 0, 0x7fff,
+                         0, 0x7fff, 0, 0x7fff, 0, 0x7fff, 0, 0x7fff, 0, 0x7fff, 0, 0x7fff,
+                         0, 0x7fff, 0, 0x7fff, 0, 0x7fff, 0, 0x7fff};
+  int16x32 largest = {0};
+  size_t i = 0;
+  for (; i + 16 <= frames; i += 16) {
+    int16x32 part;
+    memcpy(&part, samples + i, sizeof part);
+    largest = __builtin_elementwise_max(largest, part & mask);
+  }
+  if (i < frames) {
+    int16x32 part = {0};
+    memcpy(&part, samples + i, (frames - i) * sizeof *samples);
+    largest = __builtin_elementwise_max(largest, part & mask);
+  }
+  return !__builtin_reduce_or(largest >= 0x7f80);
+}
+
 // Defines the functions of one level, and their table.
 #define LEVEL(level, attributes)                                                                   \
   attributes static void read_int16_##level(const void *source, size_t frames, float *out,         \
@@ -279,6 +324,11 @@ BODY void store_float_stereo(char *restrict target, size_t frames, const float *
       void *target, size_t frames, const float *left, const float *right) CUE_REALTIME {           \
     store_int16_stereo(target, frames, left, right);                                               \
   }                                                                                                \
+  attributes static void store_int16_eight_##level(void *target, size_t stride, size_t frames,     \
+                                                   const float *const *planes, size_t offset)      \
+      CUE_REALTIME {                                                                               \
+    store_int16_eight(target, stride, frames, planes, offset);                                     \
+  }                                                                                                \
   attributes static void store_int24_##level(void *target, size_t frames, const float *in)         \
       CUE_REALTIME {                                                                               \
     store_int24(target, frames, in);                                                               \
@@ -291,11 +341,15 @@ BODY void store_float_stereo(char *restrict target, size_t frames, const float *
       void *target, size_t frames, const float *left, const float *right) CUE_REALTIME {           \
     store_float_stereo(target, frames, left, right);                                               \
   }                                                                                                \
+  attributes static bool are_finite_##level(const float *samples, size_t frames) CUE_REALTIME {    \
+    return are_finite(samples, frames);                                                            \
+  }                                                                                                \
   static const cue_samples level = {                                                               \
-      read_int16_##level,         read_int16_stereo_##level,  read_int16_eight_##level,            \
-      read_int24_##level,         read_int24_stereo_##level,  read_float_stereo_##level,           \
-      store_int16_##level,        store_int16_stereo_##level, store_int24_##level,                 \
-      store_int24_stereo_##level, store_float_stereo_##level,                                      \
+      read_int16_##level,  read_int16_stereo_##level,  read_int16_eight_##level,                   \
+      read_int24_##level,  read_int24_stereo_##level,  read_float_stereo_##level,                  \
+      store_int16_##level, store_int16_stereo_##level, store_int16_eight_##level,                  \
+      store_int24_##level, store_int24_stereo_##level, store_float_stereo_##level,                 \
+      are_finite_##level,                                                                          \
   };
 
 LEVEL(baseline, )

@@ -312,7 +312,7 @@ final class OrderMemory: @unchecked Sendable {
       for k in 0..<slot.inputs {
         let edges = ranges[[slot.number, k]] ?? (first: 0, count: 0)
         unsafe (inputs + input + k).initialize(
-          to: GraphInput(first: edges.first, count: edges.count))
+          to: GraphInput(first: edges.first, count: edges.count, of: self.edges))
       }
       input += slot.inputs
       for k in 0..<slot.eventInputs {

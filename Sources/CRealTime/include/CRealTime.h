@@ -240,27 +240,6 @@ static inline void cue_rt_prefetch(const void *address, size_t bytes) CUE_REALTI
     __builtin_prefetch((const char *)address + i);
 }
 
-/// Returns true if no sample is infinite or NaN.
-static inline bool cue_rt_are_finite(const float *samples, uint32_t frames) CUE_REALTIME {
-  // The upper half of such a sample without its sign, and of no other sample, is 0x7f80 or more.
-  typedef int16_t halves __attribute__((vector_size(32)));
-  const halves mask = {0, 0x7fff, 0, 0x7fff, 0, 0x7fff, 0, 0x7fff,
-                       0, 0x7fff, 0, 0x7fff, 0, 0x7fff, 0, 0x7fff};
-  halves largest = {0};
-  uint32_t i = 0;
-  for (; i + 8 <= frames; i += 8) {
-    halves part;
-    __builtin_memcpy(&part, samples + i, sizeof part);
-    largest = __builtin_elementwise_max(largest, part & mask);
-  }
-  if (i < frames) {
-    halves part = {0};
-    __builtin_memcpy(&part, samples + i, (frames - i) * sizeof *samples);
-    largest = __builtin_elementwise_max(largest, part & mask);
-  }
-  return __builtin_reduce_max(largest) < 0x7f80;
-}
-
 /// Returns the time of CLOCK_MONOTONIC in nanoseconds.
 static inline uint64_t cue_rt_nanoseconds(void) CUE_REALTIME {
   struct timespec now;

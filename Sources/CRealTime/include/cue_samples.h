@@ -1,4 +1,5 @@
-// Conversion of samples between the memory of buffers and the planes of ports, with wide vectors.
+// Conversion of samples between the memory of buffers and the planes of ports, and the check of a
+// node's output, with wide vectors.
 // Each function exists once for each instruction set that is worth it; the best one that the
 // processor has is chosen when the program or library is loaded. All give the same bits.
 #pragma once
@@ -37,11 +38,18 @@ typedef struct cue_samples {
   void (*store_int16)(void *target, size_t frames, const float *in) CUE_REALTIME;
   void (*store_int16_stereo)(void *target, size_t frames, const float *left,
                              const float *right) CUE_REALTIME;
+  /// Writes eight neighbouring channels of frames that begin `stride` bytes apart. Plane `c` of
+  /// `planes` is read from its frame `offset` on.
+  void (*store_int16_eight)(void *target, size_t stride, size_t frames,
+                            const float *_Nonnull const *_Nonnull planes,
+                            size_t offset) CUE_REALTIME;
   void (*store_int24)(void *target, size_t frames, const float *in) CUE_REALTIME;
   void (*store_int24_stereo)(void *target, size_t frames, const float *left,
                              const float *right) CUE_REALTIME;
   void (*store_float_stereo)(void *target, size_t frames, const float *left,
                              const float *right) CUE_REALTIME;
+  /// Returns true if no sample is infinite or NaN.
+  bool (*are_finite)(const float *samples, size_t frames) CUE_REALTIME;
 } cue_samples;
 
 /// The functions in use. Set before `main`, and by tests.
@@ -85,6 +93,11 @@ static inline void cue_rt_store_int16_stereo(void *target, size_t frames, const 
                                              const float *right) CUE_REALTIME {
   cue_samples_used->store_int16_stereo(target, frames, left, right);
 }
+static inline void cue_rt_store_int16_eight(void *target, size_t stride, size_t frames,
+                                            const float *_Nonnull const *_Nonnull planes,
+                                            size_t offset) CUE_REALTIME {
+  cue_samples_used->store_int16_eight(target, stride, frames, planes, offset);
+}
 static inline void cue_rt_store_int24(void *target, size_t frames, const float *in) CUE_REALTIME {
   cue_samples_used->store_int24(target, frames, in);
 }
@@ -95,6 +108,10 @@ static inline void cue_rt_store_int24_stereo(void *target, size_t frames, const 
 static inline void cue_rt_store_float_stereo(void *target, size_t frames, const float *left,
                                              const float *right) CUE_REALTIME {
   cue_samples_used->store_float_stereo(target, frames, left, right);
+}
+/// Returns true if no sample is infinite or NaN.
+static inline bool cue_rt_are_finite(const float *samples, uint32_t frames) CUE_REALTIME {
+  return cue_samples_used->are_finite(samples, frames);
 }
 
 #pragma clang assume_nonnull end

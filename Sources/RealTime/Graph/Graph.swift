@@ -242,20 +242,32 @@ package struct GraphEdge: BitwiseCopyable {
   }
 
   /// True if the input reads the source directly: no delay, and a gain of 1.
-  var isPlain: Bool { @_noLocks get { unsafe delay == nil && from == 1 && to == 1 } }
+  var isPlain: Bool { unsafe delay == nil && from == 1 && to == 1 }
 }
 
 /// The edges of one input: `count` of the order's edges, from index `first` on.
+@safe
 package struct GraphInput: BitwiseCopyable {
   let first: Int
   let count: Int
+  /// Pointer to the samples that the input reads directly; nil if edges are summed.
+  let plainSource: UnsafeMutablePointer<UnsafeMutablePointer<Float>>?
   /// Set if an edge of the order before delivered events here and no longer does: notes that sound
   /// must end.
   let endsNotes: Bool
   package init(first: Int, count: Int, endsNotes: Bool = false) {
     self.first = first
     self.count = count
+    unsafe plainSource = nil
     self.endsNotes = endsNotes
+  }
+  /// Creates an audio input with `count` of the initialized `edges`.
+  package init(first: Int, count: Int, of edges: UnsafeMutablePointer<GraphEdge>) {
+    self.first = first
+    self.count = count
+    endsNotes = false
+    let isPlain = unsafe count == 1 && edges[first].isPlain
+    unsafe plainSource = isPlain ? edges[first].source : nil
   }
 }
 
@@ -298,6 +310,8 @@ package struct GraphOrder: BitwiseCopyable {
   package let fillFrames: Int
   package let fadeFrames: Int
   package let fades: Bool
+  /// Set if one of the slots clears its ports after a cycle.
+  let clearsPorts: Bool
   /// Frames of the longest block, for which `scratch` has memory.
   let blockFrames: Int
   let scratch: UnsafeMutablePointer<Float>
@@ -309,7 +323,7 @@ package struct GraphOrder: BitwiseCopyable {
   /// Device frame of the first cycle that ran the order; `Int64.min` before it.
   var beganAt = Int64.min
 
-  /// Creates an order in memory that the caller owns.
+  /// Creates an order in memory that the caller owns. The steps and their slots are initialized.
   package init(
     number: UInt64, steps: UnsafeMutablePointer<GraphStep>, stepCount: Int,
     edges: UnsafeMutablePointer<GraphEdge>, eventEdges: UnsafeMutablePointer<GraphEventEdge>,
@@ -324,6 +338,9 @@ package struct GraphOrder: BitwiseCopyable {
     self.fillFrames = fillFrames
     self.fadeFrames = fadeFrames
     self.fades = fades
+    var clearsPorts = false
+    for i in 0..<stepCount where unsafe steps[i].slot.pointee.clearsPorts { clearsPorts = true }
+    self.clearsPorts = clearsPorts
     self.blockFrames = blockFrames
     unsafe self.scratch = scratch
   }

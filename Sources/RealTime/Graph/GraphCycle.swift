@@ -154,7 +154,9 @@ package struct GraphCycle: ~Copyable {
       unsafe order.pointee.hasBegun = true
       if unsafe order.pointee.isFading { unsafe order.pointee.passed &+= count }
     }
-    for i in 0..<stepCount { unsafe steps[i].slot.pointee.clearPorts(frames) }
+    if unsafe order.pointee.clearsPorts {
+      for i in 0..<stepCount { unsafe steps[i].slot.pointee.clearPorts(frames) }
+    }
     var happened = false
     if unsafe order.pointee.fades && !order.pointee.isFading && !order.pointee.hasTold {
       unsafe order.pointee.hasTold = true
@@ -192,13 +194,14 @@ package struct GraphCycle: ~Copyable {
     let inputs = unsafe slot.pointee.inputs
     for i in 0..<inputs {
       let input = unsafe step.pointee.inputs[i]
-      let edges = unsafe order.pointee.edges + input.first
       if case .sink = unsafe slot.pointee.kind {
-        unsafe sum(edges, input.count, into: slot.pointee.sum(i), frames, order)
-      } else if input.count == 1, unsafe edges.pointee.isPlain {
-        unsafe slot.pointee.setInput(i, edges.pointee.source.pointee)
+        unsafe sum(
+          order.pointee.edges + input.first, input.count, into: slot.pointee.sum(i), frames, order)
+      } else if let source = unsafe input.plainSource {
+        unsafe slot.pointee.setInput(i, source.pointee)
       } else {
-        unsafe sum(edges, input.count, into: slot.pointee.sum(i), frames, order)
+        unsafe sum(
+          order.pointee.edges + input.first, input.count, into: slot.pointee.sum(i), frames, order)
         unsafe slot.pointee.setInput(i, slot.pointee.sum(i))
       }
     }

@@ -79,6 +79,8 @@ extension SampleLayout {
         unsafe cue_rt_store_int16(
           memory + channel &* planeFrames &* 2, frames, planes[channel] + offset)
       }
+    case .int16 where channels >= 8:
+      unsafe storeByEights(planes, offset, frames, memory)
     case .int24 where isStereo:
       unsafe cue_rt_store_int24_stereo(memory, frames, planes[0] + offset, planes[1] + offset)
     case .int24 where isContiguous:
@@ -91,5 +93,22 @@ extension SampleLayout {
     default: return false
     }
     return true
+  }
+
+  /// Stores interleaved 16-bit frames of eight channels and more. Unless the number of channels is a
+  /// multiple of eight, the last eight are stored first, and some of them once more.
+  @_noLocks private func storeByEights(
+    _ planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, _ offset: Int, _ frames: Int,
+    _ memory: UnsafeMutableRawPointer
+  ) {
+    let count = Int(channels)
+    let sources = unsafe UnsafeRawPointer(planes).assumingMemoryBound(
+      to: UnsafePointer<Float>.self)
+    var channel = count % 8 == 0 ? 0 : count &- 8
+    repeat {
+      unsafe cue_rt_store_int16_eight(
+        memory + 2 &* channel, 2 &* count, frames, sources + channel, offset)
+      channel = channel % 8 == 0 ? channel &+ 8 : 0
+    } while channel &+ 8 <= count
   }
 }

@@ -1,16 +1,20 @@
 import CRealTime
 import Testing
 
-@Suite struct FiniteTests {
-  /// A single invalid sample is found at any position, and no valid one is reported.
-  @Test func samplesThatAreNoNumbersAreFound() {
+@Suite(.serialized) struct FiniteTests {
+  /// A single invalid sample is found at any position, and no valid one is reported, with each
+  /// instruction set that the processor has.
+  @Test(arguments: WideSamplesTests.levels.map(\.rawValue))
+  func samplesThatAreNoNumbersAreFound(level: UInt32) {
+    defer { WideSamplesTests.useBestLevel() }
+    guard cue_samples_use(cue_samples_level(level)) else { return }
     let bad: [UInt32] = [
       0x7f80_0000, 0xff80_0000, 0x7f80_0001, 0x7fc0_0000, 0xffff_ffff, 0x7fff_ffff,
     ]
     let good: [UInt32] = [
       0, 0x8000_0000, 0x7f7f_ffff, 0xff7f_ffff, 0x0000_7f80, 0x0000_ffff, 0x3f80_7fff, 0x007f_ffff,
     ]
-    for count in [0, 1, 7, 8, 9, 31, 128] {
+    for count in [0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 47, 128] {
       for start in 0..<3 {
         var samples = [Float](repeating: .nan, count: start + count + 1)
         for i in 0..<count { samples[start + i] = Float(bitPattern: good[i % good.count]) }

@@ -8,14 +8,14 @@ import Testing
 /// the other byte order says what is right.
 @Suite(.serialized) struct WideSamplesTests {
   private static let frames = 130
-  private static let levels = (0..<cue_samples_levels.rawValue).map { cue_samples_level($0) }
+  static let levels = (0..<cue_samples_levels.rawValue).map { cue_samples_level($0) }
   /// Sample types with a wide conversion: kind and bits.
   private static let kinds: [(PCMFormat.Kind, Int)] = [
     (.signedInteger, 16), (.signedInteger, 24), (.float, 32),
   ]
 
   /// Makes this processor's best level the one in use again.
-  private static func useBestLevel() {
+  static func useBestLevel() {
     for level in levels.reversed() where cue_samples_use(level) { return }
   }
 
@@ -80,7 +80,8 @@ import Testing
   }
 
   /// The same for bytes that are written. Samples are at, between and beyond the steps, and no numbers.
-  @Test(arguments: [1, 2]) func everyLengthIsWrittenAsTheScalarCodeWritesIt(channels: Int) throws {
+  @Test(arguments: [1, 2, 8, 9, 12, 16])
+  func everyLengthIsWrittenAsTheScalarCodeWritesIt(channels: Int) throws {
     defer { Self.useBestLevel() }
     var generator = SplitMix(state: 23)
     let special: [Float] = [
