@@ -108,7 +108,7 @@ import Testing
         try withGuardedPage { page in
           for frames in 0...Self.frames {
             let count = frames * native.bytesPerFrame
-            for shift in 0..<(frames % 8 == 3 ? 32 : 2) {
+            for shift in 0..<(frames % 8 == 3 ? 32 : 2) where count + shift <= page.count {
               let target = page.baseAddress! + page.count - count - shift
               memset(target, 0xa5, count + shift)
               layout.store(from: &planes, at: 0, frames: frames, to: target, planeFrames: 0)
