@@ -170,9 +170,9 @@ install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
 	# The library is linked again from the objects of the build, with a SONAME, and with a symbol version for each
 	# function of the headers; it exports nothing else. Libraries that it does not need are left out. The compiler keeps
 	# the names of the Swift libraries in a file beside the objects meanwhile, so one `install` links at a time.
-	libraries=$$(sed -n 's/.*pkgConfig: "\([^"]*\)".*/\1/p' Package.swift |
-	  while read -r name; do pkg-config --silence-errors --libs "$$name" || true; done |
-	  sed 's/[^ ][^ ]*/-Xlinker &/g')
+	libraries=$$({ sed -n 's/.*pkgConfig: "\([^"]*\)".*/\1/p' Package.swift |
+	    while read -r name; do pkg-config --silence-errors --libs "$$name" || true; done
+	  sed -n 's/.*linkedLibrary("\([^"]*\)").*/-l\1/p' Package.swift; } | sed 's/[^ ][^ ]*/-Xlinker &/g')
 	lib="$$root/$(LIBDIR)"
 	install -d "$$lib/.debug"
 	# The folders of Swift's headers and libraries and the compiler, as programs find them.
@@ -184,7 +184,7 @@ install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
 	fi
 	flock "$$built" "$$toolchain/bin/swiftc" -emit-library -g -o "$$lib/$(LIBRARY)" \
 	  "@$$built/AudioToolbox.product/Objects.LinkFileList" -Xlinker --as-needed $$libraries -lFoundation "$${search[@]}" \
-	  -Xlinker -soname=$(SONAME) -Xlinker --version-script=AudioToolbox.map -Xlinker --build-id
+	  -Xlinker -soname=$(SONAME) -Xlinker --version-script=AudioToolbox.map -Xlinker --build-id -Xlinker -z -Xlinker defs
 	objcopy --only-keep-debug "$$lib/$(LIBRARY)" "$$lib/.debug/$(LIBRARY).debug"
 	strip --strip-unneeded "$$lib/$(LIBRARY)"
 	objcopy --add-gnu-debuglink="$$lib/.debug/$(LIBRARY).debug" "$$lib/$(LIBRARY)"
