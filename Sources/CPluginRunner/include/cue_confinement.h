@@ -1,6 +1,8 @@
 // What a process may still do once it runs a plugin that nobody vouches for.
 #pragma once
 
+#include "CRealTime.h"
+
 /// The files and folders that a confined process may use. Each list ends with NULL; what does not
 /// exist is left out. A folder stands for all that is in it.
 struct cue_confinement {
@@ -20,6 +22,5 @@ struct cue_confinement {
 /// calls return EPERM or EACCES.
 ///
 /// - Returns: 0, or an error number: ENOSYS or EOPNOTSUPP if the kernel has no Landlock, EBUSY if
-/// there is
-///   another thread. Part of the confinement may be in effect then.
-int cue_confine(const struct cue_confinement *_Nonnull confinement);
+///   there is another thread. Part of the confinement may be in effect then.
+CUE_HIDDEN int cue_confine(const struct cue_confinement *_Nonnull confinement);

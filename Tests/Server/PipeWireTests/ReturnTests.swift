@@ -95,7 +95,8 @@ import Testing
         let isTogether =
           samples.count == heard[0].count
           && zip(samples, heard[0]).allSatisfy { abs($0 - $1) <= tolerance }
-        #expect(isTogether, "\(port), after return \(number + 1)")
+        #expect(
+          isTogether, "\(port), after return \(number + 1): \(difference(samples, heard[0]))")
       }
       // This also applies to a sum of queues: if one plays another frame, the sum is not a multiple.
       let numbers = heard[0].map { Int($0 * 0x1p24) }
@@ -109,6 +110,14 @@ import Testing
       #expect(
         result.errors.split(separator: "\n").count == 2 * servers().count, "\(result.errors)")
     }
+  }
+
+  /// Tells where two recordings of the numbers differ.
+  private func difference(_ samples: [Float], _ others: [Float]) -> String {
+    let differing = zip(samples, others).enumerated().filter { $1.0 != $1.1 }
+    let first = differing.first.map { "\($0): \($1.0 * 0x1p24) and \($1.1 * 0x1p24)" } ?? "none"
+    let last = differing.last.map { "\($0): \($1.0 * 0x1p24) and \($1.1 * 0x1p24)" } ?? "none"
+    return "\(differing.count) of \(samples.count) frames, from \(first) to \(last)"
   }
 
   /// Returns the last 12,000 frames of each of `ports`, once all of them play again. Queues agree on a
@@ -165,7 +174,7 @@ import Testing
       // what follows is where the clock puts it; a jackd that waits for clients may be slower than the clock.
       for ((last, first), (end, next)) in zip(steps, zip(ends, ends.dropFirst())) {
         let lost = frames(from: samples[last], to: end) - 1
-        #expect([0, 1024].contains(lost), "\(lost) frames are lost")
+        #expect([0, 1024].contains(lost), "\(lost) frames are lost: \(result.errors)")
         let left = frames(from: samples[last], to: end) - frames(from: samples[first], to: next)
         let elapsed = Double(next.microseconds) - Double(end.microseconds) + Double(left) / 0.048
         let isInPlace = abs(elapsed * 0.048 - Double(first - last)) < 2
