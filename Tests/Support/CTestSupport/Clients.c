@@ -197,7 +197,7 @@ struct cue_emitter {
   unsigned channels;
 
   // Of the cycle.
-  _Atomic uint32_t end_frame;
+  _Atomic uint32_t end_frame, end_before;
   _Atomic uint64_t end_time;
 };
 
@@ -227,6 +227,8 @@ static int emitter_cycle(jack_nframes_t frames, void *argument) {
   jack_time_t begin, next;
   float period;
   if (jack_get_cycle_times(emitter->client, &counter, &begin, &next, &period) == 0) {
+    uint32_t before = atomic_load_explicit(&emitter->end_frame, memory_order_relaxed);
+    atomic_store_explicit(&emitter->end_before, before, memory_order_relaxed);
     atomic_store_explicit(&emitter->end_frame, now + frames, memory_order_relaxed);
     atomic_store_explicit(&emitter->end_time, next, memory_order_release);
   }
@@ -254,9 +256,11 @@ jack_client_t *cue_emitter_client(const cue_emitter *emitter) {
   return emitter->client;
 }
 
-bool cue_emitter_end(const cue_emitter *emitter, uint32_t *frame, uint64_t *microseconds) {
+bool cue_emitter_end(const cue_emitter *emitter, uint32_t *frame, uint64_t *microseconds,
+                     uint32_t *before) {
   *microseconds = atomic_load_explicit(&emitter->end_time, memory_order_acquire);
   *frame = atomic_load_explicit(&emitter->end_frame, memory_order_relaxed);
+  *before = atomic_load_explicit(&emitter->end_before, memory_order_relaxed);
   return *microseconds != 0;
 }
 

@@ -4,8 +4,8 @@
 //
 //   jack-peer silence PORT…             plays silence to each of the input ports
 //   jack-peer numbers CHANNELS PORT…    plays frame numbers on out_1 …, like cue_emitter, and
-//                                       prints “end FRAME MICROSECONDS” of cue_emitter_end at the
-//                                       end
+//                                       prints “end FRAME MICROSECONDS BEFORE” of
+//                                       cue_emitter_end at the end
 //   jack-peer key OFFSET                on SIGUSR1, sends a note from its MIDI port keys:out,
 //                                       OFFSET frames into the next cycle; prints “note FRAME”, its
 //                                       frame time, at the end
@@ -136,10 +136,10 @@ static void play_numbers(unsigned channels, char **ports, size_t count) {
     connect(client, name, ports[i]);
   }
   await_end();
-  uint32_t frame;
+  uint32_t frame, before;
   uint64_t microseconds;
-  if (cue_emitter_end(emitter, &frame, &microseconds))
-    printf("end %" PRIu32 " %" PRIu64 "\n", frame, microseconds);
+  if (cue_emitter_end(emitter, &frame, &microseconds, &before))
+    printf("end %" PRIu32 " %" PRIu64 " %" PRIu32 "\n", frame, microseconds, before);
   fflush(stdout);
   cue_emitter_close(emitter);
 }

@@ -99,13 +99,15 @@ package final class JackPeer: @unchecked Sendable {
 
   /// Ends a `numbers`, or waits until it has ended with its server.
   ///
-  /// - Returns: The end of its last cycle: JACK frame time and predicted host time in microseconds.
-  package func endOfNumbers() throws -> (frame: UInt32, microseconds: UInt64) {
+  /// - Returns: The end of its last cycle: JACK frame time and predicted host time in microseconds; and the
+  ///   frame time of the end of the cycle before it.
+  package func endOfNumbers() throws -> (frame: UInt32, microseconds: UInt64, before: UInt32) {
     child.end()
-    guard let match = text(of: output).firstMatch(of: #/(?m)^end (\d+) (\d+)$/#),
-      let frame = UInt32(match.output.1), let microseconds = UInt64(match.output.2)
+    guard let match = text(of: output).firstMatch(of: #/(?m)^end (\d+) (\d+) (\d+)$/#),
+      let frame = UInt32(match.output.1), let microseconds = UInt64(match.output.2),
+      let before = UInt32(match.output.3)
     else { throw SupportError("jack-peer ran no cycle: \(text(of: output))") }
-    return (frame, microseconds)
+    return (frame, microseconds, before)
   }
 
   /// Records `ports`, by default the monitor of the sink, to its inputs `capture:in_1` …. It does not

@@ -108,9 +108,10 @@ uint64_t cue_emitter_wrong(const float *samples, uint32_t frames, unsigned chann
                            uint32_t first);
 jack_client_t *cue_emitter_client(const cue_emitter *emitter);
 /// Tells the end of the emitter's latest cycle: the JACK frame time after its last frame, and its
-/// predicted host time in microseconds of JACK's clock. False before the first cycle. Meaningful
-/// once no more cycles come.
-bool cue_emitter_end(const cue_emitter *emitter, uint32_t *frame, uint64_t *microseconds);
+/// predicted host time in microseconds of JACK's clock; and that frame time of the cycle `before`.
+/// False before the first cycle. Meaningful once no more cycles come.
+bool cue_emitter_end(const cue_emitter *emitter, uint32_t *frame, uint64_t *microseconds,
+                     uint32_t *before);
 void cue_emitter_close(cue_emitter *emitter);
 
 /// A client whose process callback checks that all its inputs in_1, in_2 … carry the number of the
