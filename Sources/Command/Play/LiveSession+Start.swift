@@ -24,21 +24,86 @@ extension LiveSession {
     var queueTime: StartTime { chosen.time(before: latency, sampleRate: sampleRate) }
   }
 
-  func chooseStart() throws(QueueError) -> Start {
+  /// Chooses the start, and starts every player there unless it follows the transport.
+  func startPlayers() throws -> Start {
+    let first = players[0]
+    let start = try command.telling(first.file) { () throws(QueueError) in try chooseStart() }
+    try command.client.checkStart(on: first.queue)
+    if command.transport { return start }
+    try order(start)
+    if command.client.at != nil || !isTooLate(start) { return start }
+    if let actual = commonBegin(start) { return actual }
+    // The machine was too busy to tell all players in time.
+    for player in players {
+      let isReady = try command.telling(player.file) { () throws(QueueError) in
+        try player.rewind(to: 0, delay: player.clip.delay)
+      }
+      guard isReady else { throw ExitCode.failure }
+    }
+    let later = try command.telling(first.file) { () throws(QueueError) in
+      try chooseStart(isBusy: true)
+    }
+    try order(later)
+    return later
+  }
+
+  private func order(_ start: Start) throws {
+    for player in players {
+      try command.telling(player.file) { () throws(QueueError) in
+        try player.queue.start(at: start.queueTime)
+      }
+    }
+  }
+
+  private func isTooLate(_ start: Start) -> Bool {
+    players[0].queue.runningDevice?.isTooLate(for: start.queueFrame) == true
+  }
+
+  /// Waits until players that were told of their start late have begun.
+  ///
+  /// - Returns: The start on which they did; nil if they began on different frames.
+  private func commonBegin(_ start: Start) -> Start? {
+    let deadline = DispatchTime.now() + .seconds(1)
+    var begins: [Int64] = []
+    while begins.count < players.count, DispatchTime.now() < deadline, signals.received == nil {
+      begins = players.compactMap(\.queue.statistics.beganAt)
+      usleep(1000)
+    }
+    guard let begin = begins.first, let device = players[0].queue.runningDevice else {
+      return start
+    }
+    // A host time is rounded to a frame.
+    if begins.allSatisfy({ abs($0 - start.queueFrame) <= (start.chosen.isHostTime ? 1 : 0) }) {
+      return start
+    }
+    guard begins.allSatisfy({ $0 == begin }) else { return nil }
+    var actual = start
+    actual.chosen = ChosenStart(frame: begin + start.latency, on: device)
+    return actual
+  }
+
+  /// Chooses the frame on which all players start.
+  ///
+  /// - Parameter isBusy: True if the machine was too busy for a start as soon as possible.
+  private func chooseStart(isBusy: Bool = false) throws(QueueError) -> Start {
     let latency = Int64(pluginClient?.chain.latencyFrames ?? 0)
     // Choose the start frame only after the server carries sound from every player.
     for player in players { try player.queue.awaitHeard() }
     let rate = try players[0].queue.deviceSampleRate()
     guard let device = players[0].queue.runningDevice else { throw .invalidated }
     let now = players.compactMap { $0.queue.deviceTime?.frame }.max() ?? device.now
-    // Allows enough time to start all players, even on a busy machine.
-    let soon = now + latency + Int64((0.25 + 0.02 * Double(players.count)) * rate)
     func start(_ frame: Int64, isPast: Bool = false) -> Start {
       Start(
         chosen: ChosenStart(frame: frame, on: device), latency: latency, isPast: isPast,
         sampleRate: rate)
     }
-    guard let at = command.client.at else { return start(soon) }
+    // A cycle that is about to begin knows nothing of the start, and each player takes some time.
+    let least = max(2 * device.periodFrames, Int((0.01 + 0.005 * Double(players.count)) * rate))
+    // Allows enough time to start all players, even on a busy machine.
+    let soon = now + latency + Int64((0.25 + 0.02 * Double(players.count)) * rate)
+    guard let at = command.client.at else {
+      return start(isBusy ? soon : now + latency + Int64(least))
+    }
     let chosen = try at.start(on: players[0].queue)
     switch at {
     case .after:

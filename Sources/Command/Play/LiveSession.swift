@@ -11,7 +11,7 @@ struct LiveSession {
   let command: Play
   let players: [FilePlayer]
   let pluginClient: PluginClient?
-  private let signals: StopSignals
+  let signals: StopSignals
   /// Signalled when a file ends or a signal arrives.
   let awake: DispatchSemaphore
 
@@ -86,21 +86,13 @@ struct LiveSession {
   /// Plays all files and prints the results. Throws the exit code if it is not 0.
   func run() throws {
     if let signal = signals.received { throw ExitCode(128 + signal) }
-    let start = try command.telling(players[0].file) { () throws(QueueError) in
-      try chooseStart()
-    }
-    try command.client.checkStart(on: players[0].queue)
     let monitor = PlayMonitor(
       players,
       measuresLoudness: command.report.measuresLoudness(
         channels: players.reduce(0) { $0 + $1.file.format.channels }))
     defer { monitor.end() }
+    let start = try startPlayers()
     let transport = command.transport ? followedTransport : nil
-    for player in players where transport == nil {
-      try command.telling(player.file) { () throws(QueueError) in
-        try player.queue.start(at: start.queueTime)
-      }
-    }
     for player in players { announce(player, start) }
     pluginClient?.announce()
     if Screen.shared.isJSON { Screen.shared.emit(startedEvent(start)) }

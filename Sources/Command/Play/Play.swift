@@ -18,7 +18,7 @@ struct Play: ParsableCommand {
 
       Each file has a JACK client of its own, cuejack-play, cuejack-play-2 and so on, so that a patchbay \
       connects each of them with one click. All files start on the same frame of the server, and so do \
-      several commands with the same --at. Without --at, they start a quarter of a second from now.
+      several commands with the same --at. Without --at, they start as soon as they can.
 
       Options for one file follow it after an @ and take the place of those for all files: \
       take.wav@gain=-6dB,pan=-1,start=1:30,at=+2. There are \(ItemOptions.keys.joined(separator: ", ")).

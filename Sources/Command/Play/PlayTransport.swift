@@ -77,7 +77,7 @@ final class PlayTransport {
 
   /// True if a start at a device frame that was ordered by now may have come too late.
   func isTooLate(for frame: Int64) -> Bool {
-    !device.isLost && device.now >= frame - Int64(device.periodFrames)
+    !device.isLost && device.isTooLate(for: frame)
   }
 
   /// Lets the transport roll, for which the files are ready.

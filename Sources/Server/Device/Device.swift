@@ -143,6 +143,8 @@ package final class Device: Sendable {
   /// The first device frame at which a run requested soon can begin; nil if no cycle comes within
   /// five seconds.
   package var earliestStart: Int64? { clock.earliestStart }
+  /// True if a run at a device frame that was requested by now may have come too late.
+  package func isTooLate(for frame: Int64) -> Bool { now >= frame - Int64(periodFrames) }
   /// Returns the host time (CLOCK_MONOTONIC, nanoseconds) at device frame `frame`, extrapolated
   /// from the latest cycle.
   package func hostTime(ofFrame frame: Int64) -> UInt64 { clock.hostTime(ofFrame: frame) }

@@ -131,7 +131,7 @@ extension SessionEngine {
 
   /// Whether a start at a device frame that was ordered by now may have come too late.
   func isTooLate(for frame: Int64) -> Bool {
-    device.now >= frame - Int64(session.latencyFrames) - Int64(device.periodFrames)
+    device.isTooLate(for: frame - Int64(session.latencyFrames))
   }
 
   // MARK: Stopping
