@@ -31,9 +31,13 @@ extension LiveSession {
     try command.client.checkStart(on: first.queue)
     if command.transport { return start }
     try order(start)
-    if command.client.at != nil || !isTooLate(start) { return start }
+    if command.client.at != nil { return start }
+    // A player on its own begins with its frame unless it learnt of it late.
+    if players.count == 1, first.queue.runningDevice?.isTooLate(for: start.queueFrame) != true {
+      return start
+    }
     if let actual = commonBegin(start) { return actual }
-    // The machine was too busy to tell all players in time.
+    // The machine was too busy: a player was told late, or a server that does not wait left it out.
     for player in players {
       let isReady = try command.telling(player.file) { () throws(QueueError) in
         try player.rewind(to: 0, delay: player.clip.delay)
@@ -55,11 +59,7 @@ extension LiveSession {
     }
   }
 
-  private func isTooLate(_ start: Start) -> Bool {
-    players[0].queue.runningDevice?.isTooLate(for: start.queueFrame) == true
-  }
-
-  /// Waits until players that were told of their start late have begun.
+  /// Waits until the players have begun.
   ///
   /// - Returns: The start on which they did; nil if they began on different frames.
   private func commonBegin(_ start: Start) -> Start? {

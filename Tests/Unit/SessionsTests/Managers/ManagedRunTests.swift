@@ -229,7 +229,7 @@ import Testing
       let (files, memory) = (program.count(of: "fd"), program.memory)
       for number in 4..<4 + rounds { try round(number) }
       try wait(for: "the ends of the threads") { program.count(of: "task") <= threads }
-      #expect(program.count(of: "fd") <= files)
+      try wait(for: "the ends of what the last round closes") { program.count(of: "fd") <= files }
       #expect(
         program.memory < memory + 4096 + 40 * rounds,
         "\(memory) KiB have become \(program.memory) KiB")
