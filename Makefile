@@ -49,7 +49,7 @@ deps: ## Installs the Debian packages of packages.txt that are missing (needs ro
 	@Tests/Tools/Gates/deps
 
 .PHONY: build
-build: deps ## Builds everything as the tests run it, without debug information (about 4 min).
+build: deps ## Builds everything as the tests run it (about 4 min).
 	@Tests/Tools/Gates/build --build-tests
 
 .PHONY: release
