@@ -10,8 +10,9 @@ struct Bench: ParsableCommand {
     discussion: """
       Comparisons, each alternated in one run, medians told. The cost of a cycle is that of \
       the engine, driven by hand, against a plain copy of the same bytes. The cost of a player is \
-      the processor time of cuejack play against sndfile-jackplay, with the same file on the same \
-      server, one of the program's own. The cost of rendering is that of a file converted by a queue \
+      the time to the first sound, the processor time and the memory of cuejack play, \
+      sndfile-jackplay, mpv and ecasound, with the same file on the same server, one of the \
+      program's own. The cost of rendering is that of a file converted by a queue \
       that renders offline, by sox and by ffmpeg. The cost of codecs is that of a file encoded, and \
       decoded, by our codecs and by ffmpeg. Latency is that of a buffer on a dry queue, against a C client \
       with a flag. Starvation is silence of a queue that is converted and of one that is not, with idle \

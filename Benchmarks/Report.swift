@@ -44,6 +44,26 @@ extension Row {
   static func tail(_ rows: [Self]) -> [String] { [] }
 }
 
+/// The median of several measurements, with the least and the greatest.
+struct Spread: Codable {
+  var median: Double
+  var least: Double
+  var greatest: Double
+
+  /// Precondition: there is a value.
+  init(_ values: [Double]) {
+    median = cuejack_bench.median(values)
+    least = values.min()!
+    greatest = values.max()!
+  }
+
+  /// The three, each divided by `divisor`, as in "45.1 (44.0-47.2)".
+  func text(_ decimals: Int, over divisor: Double = 1) -> String {
+    let range = [least, greatest].map { number($0 / divisor, decimals) }.joined(separator: "-")
+    return "\(number(median / divisor, decimals)) (\(range))"
+  }
+}
+
 /// Writes lines to standard output at once, also to a file or a pipe.
 func show(_ lines: [String]) {
   FileHandle.standardOutput.write(Data(lines.map { "\($0)\n" }.joined().utf8))
