@@ -15,6 +15,10 @@ struct LiveSession {
   /// Signalled when a file ends or a signal arrives.
   let awake: DispatchSemaphore
 
+  /// The most files that have a client each. jackd tells every client of every port of all others, so that
+  /// opening hundreds takes minutes.
+  static let mostClients = 16
+
   /// Opens the clients and converts the first frames of every file.
   init(
     _ command: Play, _ tracks: [PlayTrack], _ signals: StopSignals, _ awake: DispatchSemaphore
@@ -29,6 +33,8 @@ struct LiveSession {
       command.plugins.isEmpty
       ? nil
       : try Self.makePluginClient(command, channels, tracks.map(\.source.path), signals)
+    let isShared =
+      pluginClient == nil && tracks.count > Self.mostClients && !command.client.nameFromFile
     var players: [FilePlayer] = []
     do {
       let found =
@@ -42,16 +48,21 @@ struct LiveSession {
         ) { awake.signal() }
         players.append(player)
         let isPrimed = try command.telling(track.source) { () throws(QueueError) in
-          if let pluginClient { try player.queue.setDeviceUID(pluginClient.device.uid) }
+          let shared =
+            pluginClient?.device ?? (isShared && i > 0 ? players[0].queue.runningDevice : nil)
+          if let shared { try player.queue.setDeviceUID(shared.uid) }
           return try player.prime()
         }
         guard isPrimed else { throw ExitCode.failure }
-        if pluginClient == nil {
+        if pluginClient == nil, !isShared {
           command.client.show(player.queue, player.queue.statistics.portNames, track.source.path)
         }
         // Peaks and clips cost little; the closing line has them.
         player.queue.isMetering = true
       }
+      // jackd tells the client that found the ports of every name, and waits for it while it closes.
+      found?.close()
+      if isShared { Self.showShared(players) }
     } catch {
       for player in players { player.close() }
       pluginClient?.close()
@@ -76,6 +87,16 @@ struct LiveSession {
           ? Array(client.physicalOutputs.prefix(max(2, ports)))
           : try options.connectedPorts(on: client, .input, signals)
       }, command.controllers)
+  }
+
+  /// Names a client that all files share, and its ports, for patchbays.
+  private static func showShared(_ players: [FilePlayer]) {
+    let ports = players.flatMap { player in
+      ClientAppearance.channels(
+        player.queue.statistics.portNames, of: printable(fileName(player.file.path)))
+    }
+    players[0].queue.runningDevice?.show(
+      ClientAppearance(prettyName: "\(players.count) files", ports: ports))
   }
 
   func close() {

@@ -17,8 +17,9 @@ struct Play: ParsableCommand {
       AAC, MP3 and Opus files. Files of other rates than the first are converted to its rate.
 
       Each file has a JACK client of its own, cuejack-play, cuejack-play-2 and so on, so that a patchbay \
-      connects each of them with one click. All files start on the same frame of the server, and so do \
-      several commands with the same --at. Without --at, they start as soon as they can.
+      connects each of them with one click. More than \(LiveSession.mostClients) files share one client. All files \
+      start on the same frame of the server, and so do several commands with the same --at. Without --at, they \
+      start as soon as they can.
 
       Options for one file follow it after an @ and take the place of those for all files: \
       take.wav@gain=-6dB,pan=-1,start=1:30,at=+2. There are \(ItemOptions.keys.joined(separator: ", ")).

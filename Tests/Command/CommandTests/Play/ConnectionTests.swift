@@ -40,6 +40,29 @@ import Testing
     }
   }
 
+  @Test(arguments: [16, 17]) func moreThanSixteenFilesShareAClient(count: Int) throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      let server = try JackDaemon(period: 1024, maximumPorts: 128)
+      let capture = try CaptureClient(on: server, capacity: 0)
+      let result = try play(
+        Array(repeating: file.path, count: count)
+          + ["--connect", "capture", "--server", server.name])
+      #expect(result.status == 0 && result.errors == "", "\(result)")
+      let last = count == 16 ? "cuejack-play-16:out_" : "cuejack-play:17_out_"
+      for channel in 1...2 {
+        #expect(
+          result.output.contains("  \(last)\(channel) -> capture:in_\(channel)\n"), "\(result)")
+      }
+      let clients = Set(
+        result.output.matches(of: #/, client (\S+), start frame/#).map(\.output.1))
+      #expect(clients.count == (count == 16 ? 16 : 1), "\(result)")
+      let begins = result.output.matches(of: #/played 4800 frames from frame (\d+)/#)
+      #expect(begins.count == count && Set(begins.map(\.output.1)).count == 1, "\(result)")
+      withExtendedLifetime(capture) {}
+    }
+  }
+
   @Test func recordTakesOnePortForEachConnectAndTheFileBehindIt() throws {
     try withTemporaryFolder { folder in
       let server = try JackDaemon(period: 1024)
