@@ -44,17 +44,22 @@ func lateness(_ sound: [Float], behind original: [Float], at start: Int = 6_000)
   let length = 2_000
   guard start >= reach, sound.count >= start + reach + length, original.count >= start + length
   else { return nil }
-  return (-reach...reach).max { first, second in
-    func likeness(_ late: Int) -> Float {
-      var sum: Float = 0
-      var frame = 0
-      while frame < length {
-        sum += sound[start + late + frame] * original[start + frame]
-        frame += 1
+  return sound.withUnsafeBufferPointer { sound in
+    original.withUnsafeBufferPointer { original in
+      let likenesses = (-reach...reach).map { late in
+        let (part, whole) = (
+          sound.baseAddress! + start + late, original.baseAddress! + start
+        )
+        var sum: Float = 0
+        var frame = 0
+        while frame < length {
+          sum += part[frame] * whole[frame]
+          frame &+= 1
+        }
+        return sum
       }
-      return sum
+      return likenesses.indices.max { likenesses[$0] < likenesses[$1] }.map { $0 - reach }
     }
-    return likeness(first) < likeness(second)
   }
 }
 

@@ -92,15 +92,13 @@ private func parse(
   isDiscontinuous: Bool = false, packetBytes: Int = 0
 ) throws -> Heard {
   var heard = Heard()
-  var rest = bytes
-  var index = 0
-  var isFirst = true
-  while !rest.isEmpty {
-    let part = Array(rest.prefix(max(1, piece(index))))
-    rest = rest.dropFirst(part.count)
-    index += 1
-    try part.withUnsafeBytes { part in
-      try parser.parse(part, isDiscontinuous: isDiscontinuous && isFirst, ready: {}) {
+  try bytes.withUnsafeBytes { bytes in
+    var first = 0
+    var index = 0
+    while first < bytes.count {
+      let count = min(max(1, piece(index)), bytes.count - first)
+      let part = UnsafeRawBufferPointer(start: bytes.baseAddress! + first, count: count)
+      try parser.parse(part, isDiscontinuous: isDiscontinuous && index == 0, ready: {}) {
         data, count, extents in
         heard.hasExtents = extents != nil
         let size = data.count / count
@@ -110,8 +108,9 @@ private func parse(
           heard.frames.append(extent.frames)
         }
       }
+      first += count
+      index += 1
     }
-    isFirst = false
   }
   return heard
 }

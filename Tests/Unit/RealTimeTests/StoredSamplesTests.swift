@@ -68,15 +68,22 @@ import Testing
       var plane = [Float](repeating: 0, count: count)
       for block in stride(from: 0, to: max(1, (1 << bits) / count), by: width == 4 ? 5 : 1) {
         let values = min(count, 1 << bits)
+        let isBigEndian = format.isBigEndian
+        let least = format.kind == .signedInteger ? -(1 << (bits - 1)) : 0
+        let shift = format.isHighAligned ? 8 * width - bits : 0
+        // Unoptimised code runs `while` loops over pointers ten times as fast as `for` loops.
         before.withUnsafeMutableBytes { before in
-          for i in 0..<values {
-            var raw = block * count + i
-            if format.kind == .signedInteger { raw -= 1 << (bits - 1) }
-            if format.isHighAligned { raw <<= 8 * width - bits }
-            for byte in 0..<width {
-              before[i * width + (format.isBigEndian ? width - 1 - byte : byte)] =
-                UInt8(truncatingIfNeeded: raw >> (8 * byte))
+          let bytes = before.baseAddress!.assumingMemoryBound(to: UInt8.self)
+          var i = 0
+          while i < values {
+            let raw = (block &* count &+ i &+ least) &<< shift
+            var byte = 0
+            while byte < width {
+              bytes[i &* width &+ (isBigEndian ? width &- 1 &- byte : byte)] =
+                UInt8(truncatingIfNeeded: raw &>> (8 &* byte))
+              byte &+= 1
             }
+            i &+= 1
           }
         }
         plane.withUnsafeMutableBufferPointer { plane in
@@ -91,7 +98,7 @@ import Testing
               from: &planes, at: 0, frames: values, to: $0.baseAddress!, planeFrames: 0)
           }
         }
-        if before != after {
+        if memcmp(before, after, before.count) != 0 {
           Issue.record("\(format): block \(block) differs")
           return
         }
