@@ -37,3 +37,6 @@ int cue_fflush(void *file) __asm__("fflush");
 static inline void cue_flush_output(void) {
   cue_fflush(cue_output);
 }
+
+/// sched_getaffinity: stores a bit for each processor on which a process may run; 0 is this one.
+int cue_processors(int process, unsigned long bytes, void *set) __asm__("sched_getaffinity");

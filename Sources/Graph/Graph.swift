@@ -22,6 +22,8 @@ package final class Graph: @unchecked Sendable {
   package let types: cue_event_types
   /// Length of a crossfade.
   package let fadeSeconds: Double
+  private let threads: Int
+  private let helpers: HelperThreads?
 
   struct State {
     var wiring = Wiring()
@@ -76,10 +78,14 @@ package final class Graph: @unchecked Sendable {
   /// - Parameters:
   ///   - types: The URIDs of the event types that the nodes use.
   ///   - blockFrames: Maximum frames in one call of a node. A longer cycle takes several calls.
+  ///   - threads: The threads that run nodes which do not depend on each other.
   package init(
-    types: cue_event_types, sampleRate: Double, blockFrames: Int, fadeSeconds: Double = 0.01
+    types: cue_event_types, sampleRate: Double, blockFrames: Int, fadeSeconds: Double = 0.01,
+    threads: GraphThreads = .one
   ) {
     self.types = types
+    self.threads = max(1, threads.count)
+    helpers = threads.count > 1 ? HelperThreads(threads) : nil
     self.fadeSeconds = fadeSeconds
     state = Mutex(State(sampleRate: sampleRate, blockFrames: max(1, blockFrames)))
     unsafe attention = .allocate(capacity: 1)
@@ -87,12 +93,25 @@ package final class Graph: @unchecked Sendable {
     unsafe course = .allocate(capacity: 1)
     unsafe course.initialize(to: cue_transport_course())
     unsafe cycle = .allocate(capacity: 1)
-    unsafe cycle.initialize(to: GraphCycle(types: types, attention: attention, course: course))
+    unsafe cycle.initialize(
+      to: GraphCycle(
+        types: types, attention: attention, course: course, helpers: helpers?.helpers))
+    unsafe helpers?.start(cycle, priority: threads.priority)
   }
 
   /// Precondition: no cycle is running.
   deinit {
     attachment.withLock { $0.teller?.end() }
+    if helpers?.end() == false {
+      log.error("a thread does not end, in a plugin that hangs: the memory of its graph is kept")
+      state.withLock { state in
+        for order in state.retired.map(\.order) + [state.order].compactMap({ $0 }) {
+          keepForGood(order)
+          order.slots.forEach(keepForGood)
+        }
+      }
+      return
+    }
     unsafe cycle.deinitialize(count: 1)
     unsafe cycle.deallocate()
     unsafe course.deallocate()
@@ -260,8 +279,7 @@ package final class Graph: @unchecked Sendable {
         return (a.destination, a.input, a.source, a.isDry ? 1 : 0, a.output)
           < (b.destination, b.input, b.source, b.isDry ? 1 : 0, b.output)
       }, before: state.order?.eventKeys ?? [], fillFrames: fillFrames, fadeFrames: fadeFrames,
-      fades: fades,
-      blockFrames: state.blockFrames)
+      fades: fades, blockFrames: state.blockFrames, threads: threads)
     run(order, &state)
   }
 

@@ -218,6 +218,13 @@ final class OrderMemory: @unchecked Sendable {
   /// The event edges of the previous order.
   private let before: [Plan.EventEdge]
   private let scratch: Plane
+  private let threads: Int
+  /// The groups and the indices of their readers; nil if the process thread runs all steps.
+  private let groups: UnsafeMutablePointer<GraphGroups>?
+  private let groupList: UnsafeMutablePointer<GraphGroup>
+  private let groupCount: Int
+  private let readers: UnsafeMutablePointer<Int>
+  private let groupPages: [ArenaPage]
   private let steps: UnsafeMutablePointer<GraphStep>
   private let inputs: UnsafeMutablePointer<GraphInput>
   private let edges: UnsafeMutablePointer<GraphEdge>
@@ -244,28 +251,35 @@ final class OrderMemory: @unchecked Sendable {
   /// The event edges of this order.
   var eventKeys: [Plan.EventEdge] { eventList.map(\.key) }
 
-  /// Creates an order of `slots` with edges sorted by destination.
+  /// Creates an order of `slots`, of which each comes after its sources, with edges sorted by destination.
   ///
-  /// - Parameter before: The event edges of the previous order.
+  /// - Parameters:
+  ///   - before: The event edges of the previous order.
+  ///   - threads: Threads that run the order.
   init(
-    number: UInt64, slots: [SlotMemory], edges list: [Edge], eventEdges eventList: [EventEdge],
-    before: [Plan.EventEdge],
-    fillFrames: Int, fadeFrames: Int, fades: Bool, blockFrames: Int
+    number: UInt64, slots order: [SlotMemory], edges list: [Edge],
+    eventEdges eventList: [EventEdge], before: [Plan.EventEdge], fillFrames: Int, fadeFrames: Int,
+    fades: Bool, blockFrames: Int, threads: Int
   ) {
     self.number = number
+    self.threads = threads
+    let grouping = threads > 1 ? Grouping(order, Self.links(list, eventList)) : nil
+    let slots = grouping?.slots ?? order
     self.slots = slots
     self.list = list
     self.eventList = eventList
     self.before = before
     let gone = Set(before).subtracting(eventList.map(\.key))
-    scratch = Plane(frames: blockFrames)
+    // Whole cache lines for each thread.
+    let scratchStride = (blockFrames + 15) / 16 * 16
+    scratch = Plane(frames: threads * scratchStride)
     let byNumber = Dictionary(uniqueKeysWithValues: slots.map { ($0.number, $0) })
     unsafe steps = .allocate(capacity: max(1, slots.count))
     unsafe inputs = .allocate(
       capacity: max(1, slots.reduce(0) { $0 + $1.inputs + $1.eventInputs + 1 }))
     unsafe edges = .allocate(capacity: max(1, list.count))
     unsafe eventEdges = .allocate(capacity: max(1, eventList.count))
-    lent = Self.lendPlanes(slots, list)
+    lent = Self.lendPlanes(slots, list, grouping?.groupOf)
     unsafe outputs = .allocate(capacity: max(1, lent.values.reduce(0) { $0 + $1.count }))
     var firstOutputs: [Int: Int] = [:]
     var output = 0
@@ -329,12 +343,46 @@ final class OrderMemory: @unchecked Sendable {
         input += 1
       }
     }
-    unsafe order = .allocate(capacity: 1)
-    unsafe order.initialize(
+    var pages: [ArenaPage] = []
+    let chains = grouping?.groups ?? []
+    unsafe groupList = Arena.small.allocate(chains.count, of: GraphGroup.self, keptBy: &pages)
+    unsafe readers = Arena.small.allocate(
+      chains.reduce(0) { $0 + $1.readers.count }, of: Int.self, keptBy: &pages)
+    groupCount = chains.count
+    // A single chain leaves nothing to share.
+    if chains.count > 1 {
+      var reader = 0
+      for (i, chain) in chains.enumerated() {
+        unsafe (groupList + i).initialize(
+          to: GraphGroup(
+            steps: chain.steps, sourceCount: chain.sourceCount, readers: readers + reader,
+            readerCount: chain.readers.count))
+        for index in chain.readers {
+          unsafe readers[reader] = index
+          reader += 1
+        }
+      }
+      let groups = unsafe Arena.small.allocate(1, of: GraphGroups.self, keptBy: &pages)
+      unsafe groups.initialize(
+        to: GraphGroups(
+          groupList, count: chains.count, scratch: scratch.samples, scratchStride: scratchStride))
+      unsafe self.groups = groups
+    } else {
+      unsafe groups = nil
+    }
+    groupPages = pages
+    unsafe self.order = .allocate(capacity: 1)
+    unsafe self.order.initialize(
       to: GraphOrder(
         number: number, steps: steps, stepCount: slots.count, edges: edges,
         eventEdges: eventEdges, fillFrames: fillFrames, fadeFrames: fadeFrames, fades: fades,
-        blockFrames: blockFrames, scratch: scratch.samples))
+        blockFrames: blockFrames, scratch: scratch.samples, groups: groups,
+        groupedSteps: grouping?.steps ?? 0..<0))
+  }
+
+  private static func links(_ edges: [Edge], _ eventEdges: [EventEdge]) -> Set<Plan.Link> {
+    Set(edges.map { Plan.Link(from: $0.key.source, to: $0.key.destination) })
+      .union(eventEdges.map { Plan.Link(from: $0.key.source, to: $0.key.destination) })
   }
 
   /// Creates the same order with another block length, at the current position of `old`.
@@ -344,7 +392,7 @@ final class OrderMemory: @unchecked Sendable {
     self.init(
       number: number, slots: old.slots, edges: old.list, eventEdges: old.eventList,
       before: old.before, fillFrames: order.fillFrames, fadeFrames: order.fadeFrames,
-      fades: order.fades, blockFrames: blockFrames)
+      fades: order.fades, blockFrames: blockFrames, threads: old.threads)
     unsafe self.order.pointee.goOn(from: order)
   }
 
@@ -365,6 +413,10 @@ final class OrderMemory: @unchecked Sendable {
 
   deinit {
     unsafe order.deallocate()
+    if let groups = unsafe groups {
+      unsafe groupList.deinitialize(count: groupCount)
+      unsafe groups.deinitialize(count: 1)
+    }
     unsafe outputs.deallocate()
     unsafe eventEdges.deallocate()
     unsafe edges.deallocate()

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <jack/jack.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,6 +96,13 @@ static inline void cue_freewheel_nap(void) CUE_REALTIME {
   CUE_TRUST_BEGIN // In freewheel JACK starts a cycle as soon as the last one is over, so a cycle
                   // may take any time.
       nanosleep(&nap, NULL);
+  CUE_TRUST_END
+}
+
+/// Lets other threads run that are ready. For freewheel only, where no cycle has a deadline.
+static inline void cue_freewheel_yield(void) CUE_REALTIME {
+  CUE_TRUST_BEGIN // It does not sleep, and in freewheel a cycle may take any time.
+  sched_yield();
   CUE_TRUST_END
 }
 
@@ -247,6 +255,15 @@ static inline uint64_t cue_rt_nanoseconds(void) CUE_REALTIME {
       clock_gettime(CLOCK_MONOTONIC, &now);
   CUE_TRUST_END
   return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/// Tells the processor that this thread waits for another one in a loop.
+static inline void cue_rt_pause(void) CUE_REALTIME {
+#if defined(__SSE__)
+  _mm_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
 }
 
 static inline float cue_rt_sqrt(float x) CUE_REALTIME {

@@ -40,6 +40,8 @@ struct Fx: ParsableCommand {
 
   @OptionGroup var isolation: IsolationOptions
 
+  @OptionGroup var threads: ThreadOptions
+
   @Option(
     help: ArgumentHelp(
       "The number of channels that enter the plugins, and of input ports. By default as many as the plugins have.",

@@ -18,7 +18,8 @@ struct FxSession {
     self.command = command
     self.signals = signals
     self.awake = awake
-    let plugins = try ChosenPlugins(command.isolation.marking(command.plugins))
+    let plugins = try ChosenPlugins(
+      command.isolation.marking(command.plugins), threads: command.threads)
     let width = plugins.width
     let title = plugins.choices.map { choice in
       (try? plugins.world.description(of: choice.uri).name) ?? choice.uri

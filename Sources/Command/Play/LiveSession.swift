@@ -78,7 +78,8 @@ struct LiveSession {
   ) throws -> PluginClient {
     let options = command.client
     return try PluginClient(
-      ChosenPlugins(command.chosenPlugins), channels: channels, on: options.jackServer(for: files),
+      ChosenPlugins(command.chosenPlugins, threads: command.threads), channels: channels,
+      on: options.jackServer(for: files),
       named: options.clientName(for: files[0], usual: Play.clientName),
       title: files.map { printable(fileName($0)) }.joined(separator: ", "),
       PluginClient.Connections { client, ports in

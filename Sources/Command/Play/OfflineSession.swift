@@ -37,7 +37,8 @@ struct OfflineSession {
     _ command: Play, _ files: [any SoundSource], sampleRate: Double
   ) throws -> Effects {
     try Effects(
-      ChosenPlugins(command.chosenPlugins), channels: files.map(\.format.channels).max() ?? 1,
+      ChosenPlugins(command.chosenPlugins, threads: command.threads),
+      channels: files.map(\.format.channels).max() ?? 1,
       sampleRate: sampleRate, tail: Int((command.tail ?? .zero).frames(at: sampleRate)),
       playing: command.midi.map { try MIDISong($0, sampleRate: sampleRate) },
       command.controllers.map)

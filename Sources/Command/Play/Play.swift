@@ -157,6 +157,8 @@ struct Play: ParsableCommand {
 
   @OptionGroup var isolation: IsolationOptions
 
+  @OptionGroup var threads: ThreadOptions
+
   @Option(
     help: ArgumentHelp(
       "With --render, play this Standard MIDI File to the plugins.",
@@ -178,7 +180,7 @@ struct Play: ParsableCommand {
   private static let singleOptions = [
     "--volume", "--gain", "--pan", "--rate", "--pitch", "--fade-in", "--fade-out", "--start",
     "--end",
-    "--stagger", "--tail", "--midi", "--render", "--format", "--bits", "--bitrate",
+    "--stagger", "--tail", "--midi", "--threads", "--render", "--format", "--bits", "--bitrate",
   ]
 
   func validate() throws {
@@ -190,6 +192,7 @@ struct Play: ParsableCommand {
       "Missing expected argument '<file[@option=value,...]> ...'")
     try check(midi == nil || rendering.path != nil, "--midi is for --render")
     try check(midi == nil || !plugins.isEmpty, "--midi is for --plugin")
+    try check(threads.wanted == 1 || !plugins.isEmpty, "--threads is for --plugin")
     try check((-1...1).contains(pan), "--pan takes a number from -1 to 1")
     try check((0.5...2).contains(rate), "--rate takes a number from 0.5 to 2")
     try check((-2400...2400).contains(pitch), "--pitch takes a number from -2400 to 2400")

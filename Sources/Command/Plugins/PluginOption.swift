@@ -51,11 +51,14 @@ struct PluginOption: ExpressibleByArgument {
 struct ChosenPlugins {
   let world: World
   let choices: [PluginChoice]
+  /// The number of threads that run them.
+  let threads: Int
 
   /// Finds the plugins. Prints an error and ends the command if one of them is not there.
-  init(_ options: [PluginOption]) throws {
+  init(_ options: [PluginOption], threads: ThreadOptions) throws {
     let world = World.named
     self.world = world
+    self.threads = threads.count
     do throws(HostError) {
       var choices: [PluginChoice] = []
       for option in options {
@@ -105,7 +108,8 @@ extension PluginChain {
       try self.init(
         plugins.choices, in: plugins.world, channels: channels, sampleRate: sampleRate,
         isOffline: isOffline, priority: client?.realTimePriority,
-        blockFrames: max(1, period ?? 1024), hearsControllers: hearsControllers, playing: track)
+        blockFrames: max(1, period ?? 1024), hearsControllers: hearsControllers, playing: track,
+        threads: plugins.threads)
     } catch {
       Screen.shared.complain(plugins.world.words(for: error))
       throw ExitCode.failure

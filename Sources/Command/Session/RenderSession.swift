@@ -54,6 +54,8 @@ struct RenderSession: ParsableCommand {
   @Flag(help: "Replace existing files.")
   var force = false
 
+  @OptionGroup var threads: ThreadOptions
+
   @Flag(help: "Print more messages to standard error.")
   var verbose = false
 
@@ -89,6 +91,7 @@ struct RenderSession: ParsableCommand {
     options.seconds = seconds
     options.stems = stems
     options.isReplacing = force
+    options.threads = threads.count
     do throws(SessionRunError) {
       let rendering = try SessionRendering(
         reading.document, in: sessionFolder, to: output, options,

@@ -76,6 +76,8 @@ struct RunSession: ParsableCommand {
       "Identifier under which JACK's session manager saved the session.", valueName: "uuid"))
   var sessionId: String?
 
+  @OptionGroup var threads: ThreadOptions
+
   @Flag(help: "Print more messages to standard error.")
   var verbose = false
 
@@ -113,6 +115,7 @@ struct RunSession: ParsableCommand {
     }
     options.clientName = name
     options.connectsToCard = !noConnect
+    options.threads = threads.count
     options.port = noRemote ? nil : port
     if let remoteHost {
       guard let reach = OSCSocket.Reach(host: remoteHost) else {

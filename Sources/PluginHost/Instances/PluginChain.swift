@@ -4,11 +4,12 @@ package import Graph
 extension Graph {
   /// Creates an empty graph whose event types have the URIDs that plugins use.
   package convenience init(
-    sampleRate: Double, blockFrames: Int, fadeSeconds: Double = 0.01
+    sampleRate: Double, blockFrames: Int, fadeSeconds: Double = 0.01,
+    threads: GraphThreads = .one
   ) {
     self.init(
       types: Self.eventTypes, sampleRate: sampleRate, blockFrames: blockFrames,
-      fadeSeconds: fadeSeconds)
+      fadeSeconds: fadeSeconds, threads: threads)
   }
 
   /// The URIDs of event types that plugins use.
@@ -129,13 +130,16 @@ package struct PluginChain: Sendable {
   ///   - blockFrames: Frames of a block, which is the added latency of each isolated plugin.
   ///   - hearsControllers: Whether MIDI controllers are to move controls.
   ///   - track: MIDI messages to be played to the plugins; nil for none.
+  ///   - threads: The number of threads that run the plugins.
   /// - Throws: `HostError`: a plugin that cannot be instantiated, set up or inserted.
   package init(
     _ choices: [PluginChoice], in world: World, channels: Int, sampleRate: Double, isOffline: Bool,
     priority: Int? = nil, blockFrames: Int = 1024, hearsControllers: Bool = false,
-    playing track: MIDITrack? = nil
+    playing track: MIDITrack? = nil, threads: Int = 1
   ) throws(HostError) {
-    graph = Graph(sampleRate: sampleRate, blockFrames: blockFrames)
+    graph = Graph(
+      sampleRate: sampleRate, blockFrames: blockFrames,
+      threads: GraphThreads(threads, priority: priority))
     let settings = PluginSettings(
       sampleRate: sampleRate, maximumFrames: blockFrames, isOffline: isOffline)
     self.channels = channels

@@ -315,6 +315,11 @@ package struct GraphOrder: BitwiseCopyable {
   /// Frames of the longest block, for which `scratch` has memory.
   let blockFrames: Int
   let scratch: UnsafeMutablePointer<Float>
+  /// The steps that several threads may share; nil if the process thread runs all. Those before them are
+  /// sources, and those behind them sinks.
+  let groups: UnsafeMutablePointer<GraphGroups>?
+  let firstGrouped: Int
+  let endOfGroups: Int
   /// Frames since cycles began to run the order, until the fade is over.
   var passed = 0
   var hasTold = false
@@ -328,7 +333,8 @@ package struct GraphOrder: BitwiseCopyable {
     number: UInt64, steps: UnsafeMutablePointer<GraphStep>, stepCount: Int,
     edges: UnsafeMutablePointer<GraphEdge>, eventEdges: UnsafeMutablePointer<GraphEventEdge>,
     fillFrames: Int, fadeFrames: Int, fades: Bool, blockFrames: Int,
-    scratch: UnsafeMutablePointer<Float>
+    scratch: UnsafeMutablePointer<Float>, groups: UnsafeMutablePointer<GraphGroups>? = nil,
+    groupedSteps: Range<Int> = 0..<0
   ) {
     self.number = number
     unsafe self.steps = steps
@@ -343,6 +349,9 @@ package struct GraphOrder: BitwiseCopyable {
     self.clearsPorts = clearsPorts
     self.blockFrames = blockFrames
     unsafe self.scratch = scratch
+    unsafe self.groups = groups
+    firstGrouped = groupedSteps.lowerBound
+    endOfGroups = groupedSteps.upperBound
   }
 
   /// Continues the fade of another order with the same edges, which no cycle reads any more.

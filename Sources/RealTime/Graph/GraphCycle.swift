@@ -21,16 +21,20 @@ package struct GraphCycle: ~Copyable {
   private let attention: UnsafeMutablePointer<Bool>
   /// Transport state. Process thread only.
   private let course: UnsafeMutablePointer<cue_transport_course>
+  /// The threads that help the process thread; nil if there are none.
+  private let helpers: UnsafeMutablePointer<GraphHelpers>?
 
   /// Creates a graph without an order, in memory that the caller owns.
   package init(
     types: cue_event_types, attention: UnsafeMutablePointer<Bool>,
-    course: UnsafeMutablePointer<cue_transport_course>
+    course: UnsafeMutablePointer<cue_transport_course>,
+    helpers: UnsafeMutablePointer<GraphHelpers>? = nil
   ) {
     unsafe order = Atomic(nil)
     self.types = types
     unsafe self.attention = attention
     unsafe self.course = course
+    unsafe self.helpers = helpers
   }
 
   // MARK: Control side
@@ -121,7 +125,6 @@ package struct GraphCycle: ~Copyable {
     _ order: UnsafeMutablePointer<GraphOrder>, _ frames: Int, _ cycle: cue_block,
     _ transport: cue_transport?
   ) -> Bool {
-    let steps = unsafe order.pointee.steps
     let stepCount = unsafe order.pointee.stepCount
     let blockFrames = unsafe order.pointee.blockFrames
     var block = unsafe cycle
@@ -142,12 +145,12 @@ package struct GraphCycle: ~Copyable {
         unsafe block.host_time =
           cycle.host_time &+ UInt64(Double(at) * cycle.nanoseconds_per_frame)
       }
-      for i in 0..<stepCount {
-        // Other programs have used the caches since the last cycle: prefetch the next slots while
-        // this one runs.
-        if i &+ 2 < stepCount { unsafe steps[i &+ 2].slot.pointee.prefetch() }
-        if i &+ 1 < stepCount { unsafe steps[i &+ 1].slot.pointee.prefetchNode() }
-        unsafe run(steps + i, order, &block, at: at, cycle: frames)
+      if let helpers = unsafe helpers, let groups = unsafe order.pointee.groups {
+        unsafe run(0, order.pointee.firstGrouped, order, &block, at: at, cycle: frames)
+        unsafe run(groups, helpers, order, &block, at: at, cycle: frames)
+        unsafe run(order.pointee.endOfGroups, stepCount, order, &block, at: at, cycle: frames)
+      } else {
+        unsafe run(0, stepCount, order, &block, at: at, cycle: frames)
       }
       at &+= count
       unsafe block.transport = nil
@@ -155,7 +158,9 @@ package struct GraphCycle: ~Copyable {
       if unsafe order.pointee.isFading { unsafe order.pointee.passed &+= count }
     }
     if unsafe order.pointee.clearsPorts {
-      for i in 0..<stepCount { unsafe steps[i].slot.pointee.clearPorts(frames) }
+      for i in 0..<stepCount {
+        unsafe order.pointee.steps[i].slot.pointee.clearPorts(frames)
+      }
     }
     var happened = false
     if unsafe order.pointee.fades && !order.pointee.isFading && !order.pointee.hasTold {
@@ -173,10 +178,117 @@ package struct GraphCycle: ~Copyable {
     return happened
   }
 
+  /// Runs the steps from index `begin` to the one before `end` for the block that begins at frame `first` of a
+  /// cycle.
+  @_noLocks private borrowing func run(
+    _ begin: Int, _ end: Int, _ order: UnsafeMutablePointer<GraphOrder>, _ block: inout cue_block,
+    at first: Int, cycle: Int
+  ) {
+    unsafe run(begin, end, order, &block, at: first, cycle: cycle, order.pointee.scratch)
+  }
+
+  /// - Parameter scratch: Memory of the thread for a block.
+  @_noLocks private borrowing func run(
+    _ begin: Int, _ end: Int, _ order: UnsafeMutablePointer<GraphOrder>, _ block: inout cue_block,
+    at first: Int, cycle: Int, _ scratch: UnsafeMutablePointer<Float>
+  ) {
+    let steps = unsafe order.pointee.steps
+    var i = begin
+    while i < end {
+      // Other programs have used the caches since the last cycle: prefetch the next slots while this one runs.
+      if i &+ 2 < end { unsafe steps[i &+ 2].slot.pointee.prefetch() }
+      if i &+ 1 < end { unsafe steps[i &+ 1].slot.pointee.prefetchNode() }
+      unsafe run(steps + i, order, &block, at: first, cycle: cycle, scratch)
+      i &+= 1
+    }
+  }
+
+  // MARK: Groups
+
+  /// Runs the grouped steps, with helpers if that is faster.
+  @_noLocks private borrowing func run(
+    _ groups: UnsafeMutablePointer<GraphGroups>, _ helpers: UnsafeMutablePointer<GraphHelpers>,
+    _ order: UnsafeMutablePointer<GraphOrder>, _ block: inout cue_block, at first: Int, cycle: Int
+  ) {
+    let begin = cue_rt_nanoseconds()
+    let pace = unsafe helpers.pointee.pace
+    guard unsafe pace.pointee.usesHelpers else {
+      unsafe run(
+        order.pointee.firstGrouped, order.pointee.endOfGroups, order, &block, at: first,
+        cycle: cycle)
+      unsafe pace.pointee.ranAlone(cue_rt_nanoseconds() &- begin)
+      return
+    }
+    unsafe helpers.pointee.publish(
+      GraphJob(order: order, block: block, first: first, cycle: cycle), groups.pointee)
+    unsafe runGroups(helpers, thread: 0)
+    var turns = 0
+    while unsafe groups.pointee.finished.load(ordering: .acquiring) < groups.pointee.count,
+      unsafe !isAbandoned(order)
+    {
+      unsafe pause(&turns, block)
+    }
+    if unsafe helpers.pointee.takeAttention() { unsafe attention.pointee = true }
+    unsafe pace.pointee.ranShared(
+      cue_rt_nanoseconds() &- begin, work: helpers.pointee.workDone())
+  }
+
+  /// Runs groups of the present block until all are claimed. The helper `thread`, counted from 1.
+  @_noLocks package borrowing func help(thread: Int) {
+    guard let helpers = unsafe helpers else { return }
+    cue_rt_enter()
+    unsafe runGroups(helpers, thread: thread)
+    cue_rt_leave()
+  }
+
+  @_noLocks private borrowing func runGroups(
+    _ helpers: UnsafeMutablePointer<GraphHelpers>, thread: Int
+  ) {
+    while let (index, job) = unsafe helpers.pointee.claim() {
+      guard let groups = unsafe job.order.pointee.groups else { return }
+      let group = unsafe groups.pointee.groups + index
+      var turns = 0
+      while unsafe group.pointee.missing.load(ordering: .acquiring) > 0,
+        unsafe !isAbandoned(job.order)
+      {
+        unsafe pause(&turns, job.block)
+      }
+      let begin = cue_rt_nanoseconds()
+      var block = unsafe job.block
+      unsafe block.attention = helpers.pointee.attentions + thread
+      unsafe run(
+        group.pointee.first, group.pointee.end, job.order, &block, at: job.first, cycle: job.cycle,
+        groups.pointee.scratch + thread &* groups.pointee.scratchStride)
+      unsafe helpers.pointee.count(cue_rt_nanoseconds() &- begin)
+      for i in unsafe 0..<group.pointee.readerCount {
+        let reader = unsafe groups.pointee.groups + group.pointee.readers[i]
+        unsafe reader.pointee.missing.subtract(1, ordering: .acquiringAndReleasing)
+      }
+      unsafe groups.pointee.finished.add(1, ordering: .acquiringAndReleasing)
+    }
+  }
+
+  /// One turn of a loop that waits for another thread. Offline that thread may have no processor.
+  @_noLocks private borrowing func pause(_ turns: inout Int, _ block: cue_block) {
+    turns &+= 1
+    if unsafe block.is_freewheeling, turns > 1000 {
+      cue_freewheel_yield()
+    } else {
+      cue_rt_pause()
+    }
+  }
+
+  /// Whether the control side has given up a cycle that runs `order`, so that it runs no node any more.
+  @_noLocks private borrowing func isAbandoned(_ order: UnsafeMutablePointer<GraphOrder>) -> Bool {
+    unsafe order.pointee.steps[0].slot.pointee.isAbandoned.load(ordering: .acquiring)
+  }
+
+  // MARK: Steps
+
   /// Runs one slot for the block that begins at frame `first` of a cycle.
   @_noLocks private borrowing func run(
     _ step: UnsafeMutablePointer<GraphStep>, _ order: UnsafeMutablePointer<GraphOrder>,
-    _ block: inout cue_block, at first: Int, cycle: Int
+    _ block: inout cue_block, at first: Int, cycle: Int, _ scratch: UnsafeMutablePointer<Float>
   ) {
     let slot = unsafe step.pointee.slot
     let frames = unsafe Int(block.frames)
@@ -196,12 +308,14 @@ package struct GraphCycle: ~Copyable {
       let input = unsafe step.pointee.inputs[i]
       if case .sink = unsafe slot.pointee.kind {
         unsafe sum(
-          order.pointee.edges + input.first, input.count, into: slot.pointee.sum(i), frames, order)
+          order.pointee.edges + input.first, input.count, into: slot.pointee.sum(i), frames, order,
+          scratch)
       } else if let source = unsafe input.plainSource {
         unsafe slot.pointee.setInput(i, source.pointee)
       } else {
         unsafe sum(
-          order.pointee.edges + input.first, input.count, into: slot.pointee.sum(i), frames, order)
+          order.pointee.edges + input.first, input.count, into: slot.pointee.sum(i), frames, order,
+          scratch)
         unsafe slot.pointee.setInput(i, slot.pointee.sum(i))
       }
     }
@@ -231,14 +345,13 @@ package struct GraphCycle: ~Copyable {
   @_noLocks private borrowing func sum(
     _ edges: UnsafeMutablePointer<GraphEdge>, _ count: Int,
     into plane: UnsafeMutablePointer<Float>, _ frames: Int,
-    _ order: UnsafeMutablePointer<GraphOrder>
+    _ order: UnsafeMutablePointer<GraphOrder>, _ scratch: UnsafeMutablePointer<Float>
   ) {
     var isFirst = true
     for i in 0..<count {
       let edge = unsafe edges[i]
       var source = unsafe edge.source.pointee
       if let delay = unsafe edge.delay {
-        let scratch = unsafe order.pointee.scratch
         unsafe delay.pointee.pass(source, to: scratch, frames)
         unsafe source = scratch
       }

@@ -97,6 +97,7 @@ extension RunningSession: JackManagedSession {
     words += ["--no-connect", "--session-id", clientID]
     if let server = options.server.requestedName { words += ["--server", server] }
     if let name = options.clientName { words += ["--name", name] }
+    if options.threads > 1 { words += ["--threads", "\(options.threads)"] }
     switch options.port {
     case 0?: break
     case let port?: words += ["--port", "\(port)"]

@@ -34,6 +34,8 @@ package final class SessionRendering {
     /// Whether each track or bus that has ports of its own gets a file of its own.
     package var stems = false
     package var isReplacing = false
+    /// The number of threads that run the chains of plugins.
+    package var threads = 1
     package init() {}
   }
 
@@ -65,7 +67,8 @@ package final class SessionRendering {
     engine = try SessionEngine(
       document, in: folder, on: server,
       SessionEngine.Options(
-        clientName: "render", connectsToCard: false, onMessage: onMessage))
+        clientName: "render", connectsToCard: false, threads: options.threads,
+        onMessage: onMessage))
     guard let client = server.client else { throw .refused("the session has no client") }
     self.client = client
     var length = engine.renderedEnd

@@ -18,6 +18,8 @@ package final class RunningSession: Sendable {
     package var connectsToCard = true
     /// UDP port of remote control; 0 for a free one, nil for no remote control.
     package var port: UInt16? = 0
+    /// The number of threads that run the chains of plugins.
+    package var threads = 1
     /// The hosts that may control the session.
     package var reach = OSCSocket.Reach.loopback
     /// Takes messages for people.
@@ -111,7 +113,7 @@ package final class RunningSession: Sendable {
       document, in: store.folder, on: options.server,
       SessionEngine.Options(
         clientName: name, connectsToCard: connectsToCard ?? options.connectsToCard,
-        onMessage: options.onMessage))
+        threads: options.threads, onMessage: options.onMessage))
     engine.device.afterEvents { [weak engine, work] in
       if engine?.transportHasChanged == true { work.change { $0.isDue = true } }
     }

@@ -19,15 +19,18 @@ package final class SessionEngine: Sendable {
     package var clientName: String
     /// Whether ports without a connection in the document go to the sound card.
     package var connectsToCard: Bool
+    /// The number of threads that run the chains of plugins.
+    package var threads: Int
     /// Takes messages for people, on any thread.
     package var onMessage: @Sendable (String) -> Void
 
     package init(
-      clientName: String, connectsToCard: Bool = true,
+      clientName: String, connectsToCard: Bool = true, threads: Int = 1,
       onMessage: @escaping @Sendable (String) -> Void = { _ in }
     ) {
       self.clientName = clientName
       self.connectsToCard = connectsToCard
+      self.threads = threads
       self.onMessage = onMessage
     }
   }
@@ -99,7 +102,7 @@ package final class SessionEngine: Sendable {
       let session = try SessionRunError.session { () throws(SessionError) in
         try SessionMixer(
           document, plan, in: folder, blockFrames: device.client.periodFrames,
-          priority: device.client.realTimePriority)
+          priority: device.client.realTimePriority, threads: options.threads)
       }
       self.session = session
       players = try Self.makePlayers(sounds, plan, session, device, server, options)

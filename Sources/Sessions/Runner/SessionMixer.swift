@@ -43,13 +43,16 @@ struct SessionMixer: Sendable {
   /// - Parameters:
   ///   - folder: The session's folder, for the states of plugins.
   ///   - priority: The real-time priority of the cycles; nil if they are not real-time.
+  ///   - threads: The number of threads that run the chains.
   /// - Throws: `SessionError.faults` with the plugin at fault.
   init(
     _ document: SessionDocument, _ plan: SessionPlan, in folder: SessionFolder, blockFrames: Int,
-    priority: Int?
+    priority: Int?, threads: Int
   ) throws(SessionError) {
     let rate = plan.timeline.sampleRate
-    let graph = Graph(sampleRate: rate, blockFrames: blockFrames)
+    let graph = Graph(
+      sampleRate: rate, blockFrames: blockFrames,
+      threads: GraphThreads(threads, priority: priority))
     self.graph = graph
     let world = World(validator: PluginValidator())
     let settings = PluginSettings(sampleRate: rate, maximumFrames: blockFrames)

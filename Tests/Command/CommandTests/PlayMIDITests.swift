@@ -99,8 +99,13 @@ import Testing
     }
   }
 
-  @Test func controllersAreForPlugins() throws {
-    let result = try play(["a.wav", "--map", "cc7=1:gain"])
-    #expect(result.status == 64 && result.errors.contains("--map is for --plugin"), "\(result)")
+  @Test(arguments: [
+    (["--map", "cc7=1:gain"], "--map is for --plugin"),
+    (["--threads", "2"], "--threads is for --plugin"),
+    (["--plugin", amp, "--threads", "0"], "--threads takes a number from 1 to 64"),
+  ])
+  func optionsForPluginsAreChecked(arguments: [String], message: String) throws {
+    let result = try play(["a.wav"] + arguments)
+    #expect(result.status == 64 && result.errors.contains(message), "\(result)")
   }
 }

@@ -17,7 +17,10 @@ import Testing
       environment["NSM_URL"] = ""
       let result = try run(
         cuejack,
-        ["session", "run", session.path, "--server", jack.name, "--play", "--seconds", "2"],
+        [
+          "session", "run", session.path, "--server", jack.name, "--play", "--seconds", "2",
+          "--threads", "2",
+        ],
         environment: environment)
       #expect(
         result.status == 0

@@ -15,7 +15,7 @@ struct CycleCostTests {
   /// latency beside a delayed path, and mixers. Meanwhile it fades, bypasses and replaces nodes, and
   /// meets invalid samples. A cycle allocates, frees and locks nothing, and changes no reference count.
   /// Its only system call is sem_post, if a thread waits for it.
-  @Test func aCycleMakesNoSystemCall() throws {
+  @Test(arguments: [1, 2]) func aCycleMakesNoSystemCall(threads: Int) throws {
     let jack = try JackDaemon(period: 256)
     defer { jack.stop() }
     let server = JackServer(named: jack.name)
@@ -41,7 +41,9 @@ struct CycleCostTests {
       try plugin("http://lv2plug.in/plugins/eg-amp"),
       try plugin("http://gareus.org/oss/lv2/nodelay")
     )
-    let graph = Graph(types: types, sampleRate: 48000, blockFrames: 100)
+    let graph = Graph(
+      types: types, sampleRate: 48000, blockFrames: 100,
+      threads: GraphThreads(threads, leastWork: 0))
     let input = try graph.addInputs(named: "in", audio: ["in_l", "in_r"], midi: ["keys"])
     let source = graph.addSource(named: "voice", channels: 1)
     let ampID = try graph.add(amp)

@@ -47,9 +47,10 @@ import Testing
     }
   }
 
-  @Test(arguments: 1...3) func randomEditsSoundAsTheyShould(seed: UInt64) throws {
+  @Test(arguments: [(1, 1), (2, 1), (3, 1), (4, 2), (5, 3)])
+  func randomEditsSoundAsTheyShould(seed: UInt64, threads: Int) throws {
     var random = SplitMix(state: seed)
-    let rig = Rig(fadeSeconds: 0.0005)
+    let rig = Rig(fadeSeconds: 0.0005, threads: threads)
     let graph = rig.graph
     var model = Model()
     let output = try graph.addOutputs(named: "out", audio: ["out"])

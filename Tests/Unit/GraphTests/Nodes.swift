@@ -132,9 +132,11 @@ final class Rig {
   /// The function that gives the sample of an input port, by name and frame.
   var plays: (String, Int64) -> Float = { _, _ in 0 }
 
-  init(blockFrames: Int = 1024, fadeSeconds: Double = 0.01) {
+  /// - Parameter threads: The threads that run each block, however short.
+  init(blockFrames: Int = 1024, fadeSeconds: Double = 0.01, threads: Int = 1) {
     graph = Graph(
-      types: types, sampleRate: 48000, blockFrames: blockFrames, fadeSeconds: fadeSeconds)
+      types: types, sampleRate: 48000, blockFrames: blockFrames, fadeSeconds: fadeSeconds,
+      threads: GraphThreads(threads, leastWork: 0))
   }
 
   deinit { ports.values.forEach { $0.deallocate() } }

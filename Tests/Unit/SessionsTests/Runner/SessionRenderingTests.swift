@@ -68,6 +68,31 @@ import Testing
     }
   }
 
+  /// Four chains of plugins on two threads: the same bits as on one.
+  @Test func threadsChangeNoBit() throws {
+    try withTemporaryFolder { folder in
+      let files = try (0..<4).map {
+        try WaveFile("\($0).wav", in: folder, frames: 48_000 + $0, seed: UInt64($0 + 1))
+      }
+      var document = session(files.enumerated().map { ("\($0)", [$1]) })
+      for name in ["Ambience", "Dynamics", "Leslie"] {
+        let uri = "http://drobilla.net/plugins/mda/\(name)"
+        try validate(uri)
+        for track in 0..<4 {
+          document.tracks[track].chain.append(SessionPlugin(id: "\(name)\(track)", uri: uri))
+        }
+      }
+      let heard = try [1, 2].map { threads in
+        let results = try render(document, in: folder, "\(threads)-threads.wav") {
+          $0.threads = threads
+        }
+        return try samples(results[0].path)
+      }
+      #expect(heard[0].allSatisfy { $0.contains { $0 != 0 } })
+      #expect(heard[0] == heard[1])
+    }
+  }
+
   @Test func loopsNeedAnEnd() throws {
     try withTemporaryFolder { folder in
       let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 5000)
