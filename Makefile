@@ -108,9 +108,11 @@ docs: release ## Makes the pages of the Swift API in .build/docs, for a web serv
 	echo "To read them: python3 -m http.server -d .build/docs, then http://localhost:8000/documentation/audiotoolbox"
 
 .PHONY: proof
-proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues, an hour of recording, 200 starts, 20 restarts, 2,000 kills of sessions, ten minutes of a session of 60 tracks, more random calls (hours: one recording lasts an hour).
+proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues, an hour of recording, 200 starts, 20 restarts, 2,000 kills of sessions, ten minutes of a session of 60 tracks, the longest cycles of ten minutes, more random calls (hours: one recording lasts an hour).
 	@CUEJACK_PROOF=$$(swift build -c release --show-bin-path) \
 	  swift test --no-parallel --disable-xctest --filter 'LockstepTests|LongRecordingTests|ManagedRunTests|NetworkTests|QjackctlTests|RunKillTests|RunningSessionTests|SessionKillTests|StressTests|ServerReturnTests|everyStartOfARow'
+	swift build -c release --product cuejack-bench
+	.build/release/cuejack-bench --only tails --tail-seconds 600
 
 # The cases need not be looked for leaks of the program that runs them.
 .PHONY: fuzz
@@ -143,9 +145,9 @@ conformance: release plugins ## Installs every Debian package of LV2 plugins, ch
 # The mixes of plugins need packages that nothing else does: calf-plugins lsp-plugins-lv2 x42-plugins.
 # Without them the rows say so.
 .PHONY: bench
-bench: release ## Measures, side by side with other programs (about 6 min after `release`).
+bench: release ## Measures, side by side with other programs; PLOTS=1 also draws docs/plots (about 9 min after `release`).
 	@swift build -c release --product cuejack-bench
-	.build/release/cuejack-bench
+	.build/release/cuejack-bench $(if $(PLOTS),--plots docs/plots)
 
 .PHONY: install
 install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.

@@ -197,8 +197,8 @@ let package = Package(
       dependencies: [
         "AudioQueue", "AudioUnits", "CBench", "CJack", "CRealTime", "CTestSupport", "Codecs",
         "Files",
-        "Graph", "Hardware", "PluginHost", "RealTime", "Server", "System", "TestSupport",
-        "Timeline",
+        "Graph", "Hardware", "Pictures", "PluginHost", "RealTime", "Server", "System",
+        "TestSupport", "Timeline",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Benchmarks", exclude: ["C"], swiftSettings: relaxed),
     .target(name: "CBench", dependencies: ["CJack", "CLilv"], path: "Benchmarks/C"),

@@ -19,20 +19,35 @@ struct Bench: ParsableCommand {
       and with busy cores. The cost of a graph is that of nodes and edges, driven by hand, against plain loops. \
       Chains are rows of LV2 plugins in our host, ecasound and jalv, against a plain loop in C; \
       a mix of equalisers is audio units, and chains of ecasound. \
-      Queues are 1, 100 and 1,000 on one client: their cycles, processor time and memory.
+      Queues are 1, 100 and 1,000 on one client: their cycles, processor time and memory. \
+      Files are those of one cuejack play, up to 200. Recordings have 32 channels, by cuejack record, \
+      jack_capture and jack_rec. Threads are those of a graph with chains side by side. Tails are the \
+      longest cycles of 64 tracks with a plugin each, while both cores are busy.
       """)
 
   @Option(help: "Also write the results to this file, as JSON.")
   var json: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Also write plots of all figures that grow with a number to this folder, as SVG.",
+      valueName: "folder"))
+  var plots: String?
 
   @Flag(help: "Measure so little that the numbers mean nothing: a test that everything runs.")
   var quick = false
 
   enum Part: String, ExpressibleByArgument, CaseIterable {
     case cycles, players, renders, codecs, latency, starvation, graph, chains, mixes, queues
+    case files, recordings, threads, tails
   }
   @Option(help: "Measure only one part.")
   var only: Part?
+
+  @Option(
+    help: ArgumentHelp(
+      "Measure the longest cycle for this long instead of 10 s.", valueName: "seconds"))
+  var tailSeconds: Int?
 
   // Arguments of a measured rendering process.
   @Option(help: .hidden) var render: String?
@@ -56,7 +71,8 @@ struct Bench: ParsableCommand {
   @Option(help: .hidden) var hostServer = ""
 
   func run() throws {
-    let effort = quick ? Effort.quick : .full
+    var effort = quick ? Effort.quick : .full
+    if let tailSeconds { effort.tailSeconds = tailSeconds }
     if let render {
       let job = RenderJob(rate: renderRate, encoding: renderEncoding == "f32" ? .f32 : .s24)
       return try job.run(render, to: renderTo)
@@ -85,13 +101,17 @@ struct Bench: ParsableCommand {
     report.chains = try measure(.chains, effort, ChainCost.all)
     report.mixes = try measure(.mixes, effort, MixCost.all)
     report.queues = try measure(.queues, effort, QueueCost.all)
+    report.files = try measure(.files, effort, FilesCost.all)
+    report.recordings = try measure(.recordings, effort, RecordingCost.all)
+    report.threads = try measure(.threads, effort, ThreadCost.all)
+    report.tails = try measure(.tails, effort, TailCost.all)
     if let json { try report.json().write(to: URL(fileURLWithPath: json)) }
   }
 
   /// Measures a part, if it is wanted, and prints each row once it is measured.
   private func measure<R: Row>(
     _ part: Part, _ effort: Effort, _ all: (Effort, (R) -> Void) throws -> Void
-  ) rethrows -> [R] {
+  ) throws -> [R] {
     guard only ?? part == part else { return [] }
     var rows: [R] = []
     show(R.head(effort))
@@ -100,6 +120,13 @@ struct Bench: ParsableCommand {
       rows.append(row)
     }
     show(R.tail(rows))
+    if let plots {
+      let folder = URL(fileURLWithPath: plots, isDirectory: true)
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      for plot in R.plots(rows) {
+        try Data(plot.svg.utf8).write(to: folder.appendingPathComponent("\(plot.name).svg"))
+      }
+    }
     return rows
   }
 }
@@ -138,19 +165,28 @@ struct Effort {
   var mixes: Int
   /// Seconds of silence to play before the measurement with silence.
   var silentSeconds: Double
+  /// Numbers of files that play together.
+  var files: [Int]
+  /// Numbers of chains side by side, and of plugins in each.
+  var threadedChains: [(chains: Int, length: Int)]
+  /// Seconds in which the longest cycle is looked for, and the number of tracks with a plugin each.
+  var tailSeconds: Int
+  var tailTracks: Int
 
   static let full = Effort(
     rounds: 201, framesPerRound: 32768, runs: 3, seconds: (8, 2), renderedSeconds: 120,
     codings: 3, codedSeconds: 60, buffers: 100, latencyPeriods: [64, 256, 1024],
     starvationPeriods: [64, 1024], starvationSeconds: 6,
-    queues: [1, 100, 1000], queueSeconds: 10, chainCounts: [1, 32, 128], chainRuns: 3,
-    chainCycles: 400, mixRuns: 3, mixes: 4, silentSeconds: 1)
+    queues: [1, 10, 100, 1000], queueSeconds: 10, chainCounts: [1, 8, 32, 128], chainRuns: 3,
+    chainCycles: 400, mixRuns: 3, mixes: 4, silentSeconds: 1,
+    files: [1, 4, 16, 17, 64, 200], threadedChains: [(2, 4), (8, 4), (32, 4)],
+    tailSeconds: 10, tailTracks: 64)
   static let quick = Effort(
     rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1), renderedSeconds: 1,
     codings: 1, codedSeconds: 1, buffers: 3, latencyPeriods: [4096],
     starvationPeriods: [4096], starvationSeconds: 1, queues: [1, 5, 10],
     queueSeconds: 1, chainCounts: [1, 2], chainRuns: 1, chainCycles: 16, mixRuns: 1, mixes: 2,
-    silentSeconds: 0)
+    silentSeconds: 0, files: [1, 17], threadedChains: [(2, 2)], tailSeconds: 1, tailTracks: 2)
 }
 
 /// Returns the median.

@@ -189,6 +189,21 @@ private final class HandDrivenRow {
 }
 
 extension ChainCost {
+  static func plots(_ rows: [ChainCost]) -> [Plot] {
+    var hosts: [String] = []
+    for row in rows where !hosts.contains(row.host) { hosts.append(row.host) }
+    return [
+      Plot(
+        name: "chains", title: "A chain of eg-amps in cycles of \(period) frames", x: "plugins",
+        y: "microseconds",
+        hosts.map { host in
+          Plot.Curve(host, rows.filter { $0.host == host }) { row in
+            row.microseconds.map { (Double(row.count), $0) }
+          }
+        })
+    ]
+  }
+
   static func head(_ effort: Effort) -> [String] {
     [
       "",

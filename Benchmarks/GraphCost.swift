@@ -24,13 +24,29 @@ struct GraphCost: Row {
     for shape in ["chain", "mixer"] {
       for period in [64, 256] {
         var first: GraphCost?
-        for count in [1, 8, 32, 128] {
+        for count in [1, 8, 32, 128, 512] {
           let row = try GraphCost(shape, count, period, first: first, effort)
           first = first ?? row
           found(row)
         }
       }
     }
+  }
+
+  static func plots(_ rows: [GraphCost]) -> [Plot] {
+    let rows = rows.filter { $0.period == 256 }
+    return [
+      Plot(
+        name: "graph", title: "A graph's cycle of 256 frames, driven by hand",
+        x: "nodes of a chain, sources of a mixer", y: "nanoseconds",
+        ["chain", "mixer"].flatMap { shape in
+          let rows = rows.filter { $0.shape == shape }
+          return [
+            Plot.Curve(shape, rows) { (Double($0.count), $0.cycleNanoseconds) },
+            Plot.Curve("\(shape), plain loop", rows) { (Double($0.count), $0.loopNanoseconds) },
+          ]
+        })
+    ]
   }
 
   static func head(_ effort: Effort) -> [String] {

@@ -53,3 +53,15 @@ func isThere(_ program: String, telling: Bool = false) -> Bool {
   }
   return false
 }
+
+/// Calls `body` while a program that never waits runs on every core, if `isBusy`.
+func withBusyCores<R>(_ isBusy: Bool, _ body: () throws -> R) throws -> R {
+  try withTemporaryFolder { folder in
+    let loads = try (0..<(isBusy ? ProcessInfo.processInfo.activeProcessorCount : 0)).map { i in
+      try Child(
+        "/bin/sh", ["-c", "while :; do :; done"], output: folder.appendingPathComponent("\(i)"))
+    }
+    defer { for load in loads { load.end() } }
+    return try body()
+  }
+}

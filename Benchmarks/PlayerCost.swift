@@ -145,24 +145,29 @@ struct PlayerCost: Row {
   /// Returns the peak resident memory of a running process, as the kernel reports it.
   ///
   /// Not `ru_maxrss`, which includes the peak of the process that forked it.
-  private static func residentKilobytes(of process: Int32) -> Double? {
+  static func residentKilobytes(of process: Int32) -> Double? {
     text(of: URL(fileURLWithPath: "/proc/\(process)/status"))
       .firstMatch(of: #/VmHWM:\s*(\d+) kB/#).flatMap { Double($0.output.1) }
   }
 
-  /// Returns a WAVE file with a stereo tone of 16 bits.
+  /// A WAVE file of 16 bits with a stereo sine.
   static func waveFile(seconds: Int, rate: Int = 48000) -> Data {
-    func bytes<T: FixedWidthInteger>(_ value: T) -> Data {
-      withUnsafeBytes(of: value.littleEndian) { Data($0) }
-    }
-    var sound = Data()
-    for frame in 0..<rate * seconds {
+    let samples = (0..<rate * seconds).flatMap { frame in
       let sample = Int16(8000 * sin(2 * .pi * 440 / Double(rate) * Double(frame)))
-      sound += bytes(sample) + bytes(sample)
+      return [sample, sample]
     }
-    var file = Data("RIFF".utf8) + bytes(UInt32(36 + sound.count)) + Data("WAVEfmt ".utf8)
-    file += bytes(UInt32(16)) + bytes(UInt16(1)) + bytes(UInt16(2)) + bytes(UInt32(rate))
-    file += bytes(UInt32(rate * 4)) + bytes(UInt16(4)) + bytes(UInt16(16))
-    return file + Data("data".utf8) + bytes(UInt32(sound.count)) + sound
+    return cuejack_bench.waveFile(samples, channels: 2, rate: rate)
   }
+}
+
+/// Returns a WAVE file of interleaved samples.
+func waveFile(_ samples: [Int16], channels: Int, rate: Int) -> Data {
+  func bytes<T: FixedWidthInteger>(_ value: T) -> Data {
+    withUnsafeBytes(of: value.littleEndian) { Data($0) }
+  }
+  let sound = samples.withUnsafeBytes { Data($0) }
+  var file = Data("RIFF".utf8) + bytes(UInt32(36 + sound.count)) + Data("WAVEfmt ".utf8)
+  file += bytes(UInt32(16)) + bytes(UInt16(1)) + bytes(UInt16(channels)) + bytes(UInt32(rate))
+  file += bytes(UInt32(rate * channels * 2)) + bytes(UInt16(channels * 2)) + bytes(UInt16(16))
+  return file + Data("data".utf8) + bytes(UInt32(sound.count)) + sound
 }

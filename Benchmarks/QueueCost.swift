@@ -238,6 +238,31 @@ extension QueueCost {
     ]
   }
 
+  static func plots(_ rows: [QueueCost]) -> [Plot] {
+    [
+      Plot(
+        name: "queues-cycle", title: "A cycle of 256 frames, driven by hand", x: "queues",
+        y: "nanoseconds",
+        [
+          Plot.Curve("cycle", rows) { (Double($0.queues), $0.cycle.cycleNanoseconds) },
+          Plot.Curve("copy of its bytes", rows) {
+            (Double($0.queues), $0.cycle.copyNanoseconds)
+          },
+        ]),
+      Plot(
+        name: "queues-processor", title: "Processor time for a second of sound", x: "queues",
+        y: "milliseconds",
+        [Plot.Curve("one client", rows) { (Double($0.queues), $0.playing.processorMilliseconds) }]),
+      Plot(
+        name: "queues-memory", title: "Memory since before the first queue", x: "queues",
+        y: "kilobytes",
+        [
+          Plot.Curve("all", rows) { (Double($0.queues), $0.playing.proportionalKilobytes) },
+          Plot.Curve("buffers", rows) { (Double($0.queues), $0.playing.bufferKilobytes) },
+        ]),
+    ]
+  }
+
   static func tail(_ rows: [QueueCost]) -> [String] {
     let head = [
       "", "What each queue adds, and its memory beyond its buffers",

@@ -14,6 +14,10 @@ struct Report: Codable {
   var chains: [ChainCost] = []
   var mixes: [MixCost] = []
   var queues: [QueueCost] = []
+  var files: [FilesCost] = []
+  var recordings: [RecordingCost] = []
+  var threads: [ThreadCost] = []
+  var tails: [TailCost] = []
 
   func json() throws -> Data {
     let encoder = JSONEncoder()
@@ -38,10 +42,13 @@ protocol Row: Codable {
   func lines(after rows: [Self]) -> [String]
   /// Returns the lines below all rows.
   static func tail(_ rows: [Self]) -> [String]
+  /// Returns the plots of figures that grow with a number.
+  static func plots(_ rows: [Self]) -> [Plot]
 }
 
 extension Row {
   static func tail(_ rows: [Self]) -> [String] { [] }
+  static func plots(_ rows: [Self]) -> [Plot] { [] }
 }
 
 /// The median of several measurements, with the least and the greatest.

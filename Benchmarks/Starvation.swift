@@ -42,15 +42,7 @@ struct Starvation: Row {
     guard waits(for: { queues.allSatisfy(\.isRunning) }) else {
       throw SupportError("the queues do not run")
     }
-    try withTemporaryFolder { folder in
-      let loads = try (0..<(isBusy ? ProcessInfo.processInfo.activeProcessorCount : 0)).map { i in
-        try Child(
-          "/bin/sh", ["-c", "while :; do :; done"],
-          output: folder.appendingPathComponent("\(i)"))
-      }
-      defer { for load in loads { load.end() } }
-      Thread.sleep(forTimeInterval: Double(seconds))
-    }
+    try withBusyCores(isBusy) { Thread.sleep(forTimeInterval: Double(seconds)) }
     return zip([48000, 44100], queues).map { rate, queue in
       let statistics = queue.statistics
       return Starvation(

@@ -77,6 +77,26 @@ bool cue_stopwatch_is_realtime(const cue_stopwatch *watch);
 jack_client_t *cue_stopwatch_client(const cue_stopwatch *watch);
 void cue_stopwatch_close(cue_stopwatch *watch);
 
+// MARK: Lateness
+
+/// A JACK client behind others that counts how long after its begin each cycle gets to it.
+typedef struct cue_lateness cue_lateness;
+
+/// Opens the client, with ports in_1 and in_2.
+cue_lateness *cue_lateness_open(const char *server, const char *name, jack_status_t *status);
+/// Returns the client, for connections.
+jack_client_t *cue_lateness_client(const cue_lateness *lateness);
+/// Returns the peak sample of the latest cycle.
+float cue_lateness_level(const cue_lateness *lateness);
+/// Begins to count cycles and xruns.
+void cue_lateness_start(cue_lateness *lateness);
+void cue_lateness_stop(cue_lateness *lateness);
+/// Returns the number of cycles that took at most `most` microseconds; those above 65,535 count as
+/// 65,535.
+uint64_t cue_lateness_cycles(const cue_lateness *lateness, uint32_t most);
+unsigned cue_lateness_xruns(const cue_lateness *lateness);
+void cue_lateness_close(cue_lateness *lateness);
+
 // MARK: Wakefulness
 
 /// Busy threads with idle priority, one per processor, that keep processors from sleeping. A

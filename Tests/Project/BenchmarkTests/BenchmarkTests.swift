@@ -14,13 +14,25 @@ import Testing
     }
   }
 
+  private static let plots = [
+    "graph", "chains", "queues-cycle", "queues-processor", "queues-memory", "files",
+  ]
+
   /// A short run of the bench: its table, and its results.
   private static let measured = Result {
     try withTemporaryFolder { folder in
       let file = folder.appendingPathComponent("results.json")
       let result = try run(
-        builtProduct(named: "cuejack-bench").path, ["--quick", "--json", file.path], timeout: 300)
+        builtProduct(named: "cuejack-bench").path,
+        ["--quick", "--json", file.path, "--plots", folder.path], timeout: 300)
       guard result.status == 0 else { throw SupportError(result.errors) }
+      for plot in plots {
+        let svg = try String(
+          contentsOf: folder.appendingPathComponent("\(plot).svg"), encoding: .utf8)
+        guard svg.hasPrefix("<svg ") && svg.contains("each adds") else {
+          throw SupportError("\(plot).svg has no curve: \(svg)")
+        }
+      }
       return (table: result.output, results: try Data(contentsOf: file))
     }
   }
@@ -76,9 +88,9 @@ import Testing
       #expect(found.count == 4 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(codec)")
     }
     let graphs = try #require(report["graphs"] as? [[String: Any]])
-    #expect(graphs.count == 16)
+    #expect(graphs.count == 20)
     let shapes = Set(graphs.map { "\($0["shape"]!) \($0["count"]!) \($0["period"]!)" })
-    #expect(shapes.count == 16)
+    #expect(shapes.count == 20)
     for graph in graphs {
       let found = numbers(in: graph)
       #expect(found.count == (graph["count"] as? Int == 1 ? 4 : 5), "\(graph)")
@@ -152,6 +164,36 @@ import Testing
       let slopes = i == 0 ? 0 : 6
       #expect(each.count == slopes, "\(row)")
       #expect(each.allSatisfy { $0.isFinite }, "\(row)")
+    }
+
+    let files = try #require(report["files"] as? [[String: Any]])
+    #expect(files.map { $0["files"] as? Int } == [1, 17])
+    for row in files {
+      let found = numbers(in: row)
+      #expect(found.count == 8 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(row)")
+    }
+    let recordings = try #require(report["recordings"] as? [[String: Any]])
+    let recorders = recordings.map { $0["program"] as! String }
+    // Not every distribution has jack_capture.
+    #expect(
+      recorders.filter { $0 != "jack_capture" } == ["cuejack record", "jack_rec"], "\(recorders)")
+    for row in recordings {
+      let found = numbers(in: row)
+      #expect(found.count == 10 && found.allSatisfy { $0.isFinite && $0 >= 0 }, "\(row)")
+    }
+    let threads = try #require(report["threads"] as? [[String: Any]])
+    #expect(threads.map { $0["plugin"] as? String } == ["fil4", "triplePara", "eg-amp"])
+    for row in threads {
+      let found = numbers(in: row)
+      #expect(found.count == 5 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(row)")
+    }
+
+    let tails = try #require(report["tails"] as? [[String: Any]])
+    #expect(tails.map { $0["program"] as? String } == ["cuejack session run", "ecasound"])
+    for row in tails {
+      let cycles = ["median", "of999In1000", "longest"].map { row[$0] as? Double ?? .nan }
+      #expect(
+        cycles == cycles.sorted() && cycles[0] > 0 && row["cycles"] as? Int ?? 0 > 0, "\(row)")
     }
 
     let machine = try #require(report["machine"] as? [String: Any])

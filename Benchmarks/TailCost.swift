@@ -1,0 +1,160 @@
+import CBench
+import CJack
+import Foundation
+import TestSupport
+
+/// The longest cycles of many files, each through a plugin, in a program on a server in asynchronous mode while
+/// every core is busy.
+struct TailCost: Row {
+  var program: String
+  var tracks: Int
+  var seconds: Int
+  var cycles: Int
+  /// Time from the begin of a cycle until all sound of the program was there, in microseconds.
+  var median: Double
+  var of999In1000: Double
+  var longest: Double
+  var xruns: Int
+
+  /// Period of the server in frames, at 48 kHz.
+  static let period = 64
+  private static let rate = 48000
+
+  static func all(_ effort: Effort, found: (TailCost) -> Void) throws {
+    try withTemporaryFolder { folder in
+      let files = try (0..<effort.tailTracks).map { number in
+        let file = folder.appendingPathComponent("\(number).wav")
+        let samples = (0..<2 * rate).map { Int16(($0 &* (number + 17)) & 255) }
+        try waveFile(samples, channels: 1, rate: rate).write(to: file)
+        return file.path
+      }
+      let environment = try environment(folder)
+      let session = folder.appendingPathComponent("tracks").path
+      try makeSession(session, files, environment)
+      var chains: [String] = []
+      for (number, file) in files.enumerated() {
+        chains += ["-a:\(number + 1)", "-i:audioloop,\(file)", "-elv2:\(ChainCost.uri),0"]
+      }
+      let programs: [(program: String, path: String, arguments: [String])] = [
+        (
+          "cuejack session run", try builtProduct(named: "cuejack").path,
+          ["session", "run", session, "--name", "tracks", "--play", "--no-connect"]
+        ),
+        (
+          // On exit, ecasound may signal its whole process group.
+          "ecasound", "setsid",
+          ["ecasound", "-q", "-B:rt", "-b:\(period)", "-f:f32_le,1,\(rate)"]
+            + ["-G:jack,tracks,notransport"] + chains + ["-a:all", "-o:jack"]
+        ),
+      ]
+      for (program, path, arguments) in programs
+      where program != "ecasound" || isThere("ecasound", telling: true) {
+        progress("tails: \(program), \(files.count) tracks for \(effort.tailSeconds) s")
+        let jack = try JackDaemon(
+          rate: rate, period: period, synchronous: false, isRealtime: true)
+        defer { jack.stop() }
+        let output = folder.appendingPathComponent("output")
+        let child = try Child(
+          path, arguments,
+          environment: environment.merging(["JACK_DEFAULT_SERVER": jack.name]) { $1 },
+          output: output)
+        defer { child.end() }
+        do {
+          found(try measure(program, files.count, on: jack, effort.tailSeconds))
+        } catch {
+          throw SupportError("\(program): \(error): \(text(of: output).suffix(1000))")
+        }
+      }
+    }
+  }
+
+  private static func environment(_ folder: URL) throws -> [String: String] {
+    var environment = ProcessInfo.processInfo.environment
+    environment["JACK_NO_START_SERVER"] = "1"
+    environment["NSM_URL"] = ""
+    environment["XDG_CACHE_HOME"] = folder.path
+    return environment
+  }
+
+  /// Makes a session with a track for each file, all with a plugin and into one bus.
+  private static func makeSession(
+    _ session: String, _ files: [String], _ environment: [String: String]
+  ) throws {
+    let plugins = files.indices.flatMap { track in
+      [
+        "tracks[\(track)].chain+={id: \"amp\(track)\", uri: \"\(ChainCost.uri)\"}",
+        "tracks[\(track)].loop=true", "tracks[\(track)].bus=sum",
+      ]
+    }
+    for arguments in [
+      ["session", "new", session] + files,
+      ["session", "set", session, "buses+={name: \"sum\", channels: 1}"] + plugins,
+    ] {
+      let made = try TestSupport.run(
+        builtProduct(named: "cuejack").path, arguments, environment: environment)
+      guard made.status == 0 else { throw SupportError(made.errors) }
+    }
+  }
+
+  private static func measure(_ program: String, _ tracks: Int, on jack: JackDaemon, _ seconds: Int)
+    throws -> TailCost
+  {
+    var status = JackStatus(rawValue: 0)
+    guard let lateness = cue_lateness_open(jack.name, "lateness", &status) else {
+      throw SupportError("no client can be opened: JACK status \(status.rawValue)")
+    }
+    defer { cue_lateness_close(lateness) }
+    let client = cue_lateness_client(lateness)
+    guard
+      waits(for: {
+        guard let port = outputPort(client) else { return false }
+        _ = jack_connect(client, port, "lateness:in_1")
+        return cue_lateness_level(lateness) > 0
+      })
+    else { throw SupportError("it is not heard") }
+    try withBusyCores(true) {
+      cue_lateness_start(lateness)
+      Thread.sleep(forTimeInterval: Double(seconds))
+      cue_lateness_stop(lateness)
+    }
+    let cycles = cue_lateness_cycles(lateness, .max)
+    func longest(_ share: Double) -> Double {
+      var most: UInt32 = 0
+      let wanted = UInt64(Double(cycles) * share)
+      while most < 65_535, cue_lateness_cycles(lateness, most) < wanted { most += 1 }
+      return Double(most)
+    }
+    return TailCost(
+      program: program, tracks: tracks, seconds: seconds, cycles: Int(cycles),
+      median: longest(0.5), of999In1000: longest(0.999), longest: longest(1),
+      xruns: Int(cue_lateness_xruns(lateness)))
+  }
+
+  /// Returns the first output port of the program.
+  private static func outputPort(_ client: OpaquePointer?) -> String? {
+    guard
+      let names = jack_get_ports(
+        client, "^tracks:", JACK_DEFAULT_AUDIO_TYPE, UInt(JackPortIsOutput.rawValue))
+    else { return nil }
+    defer { jack_free(names) }
+    return names[0].map { String(cString: $0) }
+  }
+
+  static func head(_ effort: Effort) -> [String] {
+    [
+      "",
+      "\(effort.tailTracks) files, each through an eg-amp, in one program, cycles of \(period) frames"
+        + " (\(period * 1_000_000 / rate) µs), jackd in asynchronous mode, every core busy",
+      "",
+      "program               seconds   cycles    median   999 of 1,000    longest   xruns",
+    ]
+  }
+
+  func lines(after rows: [TailCost]) -> [String] {
+    [
+      left(program, 22) + right("\(seconds)", 7) + right("\(cycles)", 9)
+        + right("\(number(median, 0)) µs", 10) + right("\(number(of999In1000, 0)) µs", 15)
+        + right("\(number(longest, 0)) µs", 11) + right("\(xruns)", 8)
+    ]
+  }
+}
