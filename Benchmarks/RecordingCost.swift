@@ -87,13 +87,18 @@ struct RecordingCost: Row {
   ) throws -> (processor: Double, resident: Double, lost: Int) {
     let file = folder.appendingPathComponent("take.wav")
     let output = folder.appendingPathComponent("recorder")
-    let child = try Child(
-      recorder.path, recorder.arguments(file.path, seconds), environment: environment,
-      output: output)
-    // Read near the end of the sound, when the process has touched all of its memory.
-    if child.wait(seconds: 0.7 * Double(seconds)) != nil {
-      throw failure(recorder.program, output)
-    }
+    // jack_rec connects its ports before jackd knows of them, now and then, and ends.
+    var tries = 0
+    var child: Child
+    repeat {
+      child = try Child(
+        recorder.path, recorder.arguments(file.path, seconds), environment: environment,
+        output: output)
+      tries += 1
+      // Read near the end of the sound, when the process has touched all of its memory.
+      if child.wait(seconds: 0.7 * Double(seconds)) == nil { break }
+      if tries == 5 { throw failure(recorder.program, output) }
+    } while true
     let resident = PlayerCost.residentKilobytes(of: child.processIdentifier)
     guard child.wait(seconds: 30 + Double(seconds)) != nil, let resident else {
       throw failure(recorder.program, output)

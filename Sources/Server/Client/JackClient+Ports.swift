@@ -174,30 +174,37 @@ extension JackClient {
 
   func takeConnectionChanges(_ patience: inout Double?) -> [ConnectionChange] {
     let changed = changedPorts.take()
-    return connectionBook.withLock { book in
-      let found: [ConnectionChange]? = whileOpen {
-        var names: Set<String> = []
-        if changed.isIncomplete { names.formUnion(book.portNames) }
-        for number in changed.numbers {
-          if let port = unsafe jack_port_by_id(client, number),
-            unsafe jack_port_is_mine(client, port) != 0,
-            let name = unsafe jack_port_short_name(port)
-          {
-            names.insert(unsafe String(cString: name))
-          }
+    let found: [ConnectionChange]? = whileOpen {
+      var names: Set<String> = []
+      for number in changed.numbers {
+        if let port = unsafe jack_port_by_id(client, number),
+          unsafe jack_port_is_mine(client, port) != 0,
+          let name = unsafe jack_port_short_name(port)
+        {
+          names.insert(unsafe String(cString: name))
         }
-        book.watch(names)
-        for name in book.takeWatched() {
-          guard let port = unsafe jack_port_by_name(client, "\(self.name):\(name)") else {
-            continue
-          }
-          let others = unsafe Self.strings(jack_port_get_all_connections(client, port))
-          book.note(name, isConnectedTo: others)
+      }
+      let (watched, version) = connectionBook.withLock { book in
+        book.watch(changed.isIncomplete ? names.union(book.portNames) : names)
+        return (book.takeWatched(), book.version)
+      }
+      // Asking for connections waits for a period whenever a change of JACK's graph is pending. Those who
+      // connect ports meanwhile do not wait for that.
+      var connections: [(name: String, others: [String])] = []
+      for name in watched {
+        guard let port = unsafe jack_port_by_name(client, "\(self.name):\(name)") else { continue }
+        connections.append((name, unsafe Self.strings(jack_port_get_all_connections(client, port))))
+      }
+      return connectionBook.withLock { book in
+        if book.version == version {
+          for (name, others) in connections { book.note(name, isConnectedTo: others) }
+        } else {
+          book.watch(watched)
         }
         return book.take(&patience) { unsafe jack_port_by_name(client, $0) != nil }
       }
-      return found ?? []
     }
+    return found ?? []
   }
 
   func disconnect(_ name: String, from destination: String) {

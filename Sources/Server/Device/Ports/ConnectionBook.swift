@@ -35,8 +35,10 @@ final class ChangedPorts: @unchecked Sendable {
   }
 }
 
-/// Known connections of this client's ports, and their changes. Event thread only.
+/// Known connections of this client's ports, and their changes.
 struct ConnectionBook {
+  /// Counts the calls by which this client said what it does itself: `add`, `remove` and `begin`.
+  private(set) var version = 0
   private var connections: [String: [String]] = [:]
   private var changes: [ConnectionChange] = []
   /// Connections that ended, with the host time in nanoseconds at which that was noticed.
@@ -76,6 +78,7 @@ struct ConnectionBook {
 
   /// Forgets a port that this client is about to remove.
   mutating func remove(_ port: String) {
+    version += 1
     connections[port] = nil
     ended.removeAll { $0.port == port }
     leaving.insert(port)
@@ -83,6 +86,7 @@ struct ConnectionBook {
 
   /// Begins with a new port, which has the name of one that has been removed or of none.
   mutating func begin(_ port: String) {
+    version += 1
     connections[port] = nil
     ended.removeAll { $0.port == port }
     leaving.remove(port)
@@ -90,6 +94,7 @@ struct ConnectionBook {
 
   /// Adds a connection that this client made itself, which is not reported as a change.
   mutating func add(_ port: String, _ other: String) {
+    version += 1
     if !connections[port, default: []].contains(other) {
       connections[port, default: []].append(other)
     }
