@@ -222,7 +222,8 @@ install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
 
 .PHONY: deb
 deb: release plugins ## Builds the Debian packages into .build/deb.
-	@rm -rf .build/deb
+	@Tests/Tools/Gates/deps <(echo dpkg-dev)
+	rm -rf .build/deb
 	Packaging/deb .build/deb
 
 .PHONY: deb-check

@@ -30,7 +30,8 @@ static int cycle(jack_nframes_t frames, void *argument) {
       level = fmaxf(level, fabsf(in[frame]));
   }
   atomic_store(&lateness->level, level);
-  if (is_known && now >= begin && atomic_load(&lateness->counts))
+  // Cycles without sound are those of a program that jackd has put out.
+  if (is_known && now >= begin && level > 0 && atomic_load(&lateness->counts))
     atomic_fetch_add(&lateness->bins[now - begin < BINS ? now - begin : BINS - 1], 1);
   return 0;
 }

@@ -88,7 +88,7 @@ cue_lateness *cue_lateness_open(const char *server, const char *name, jack_statu
 jack_client_t *cue_lateness_client(const cue_lateness *lateness);
 /// Returns the peak sample of the latest cycle.
 float cue_lateness_level(const cue_lateness *lateness);
-/// Begins to count cycles and xruns.
+/// Begins to count cycles with sound, and xruns.
 void cue_lateness_start(cue_lateness *lateness);
 void cue_lateness_stop(cue_lateness *lateness);
 /// Returns the number of cycles that took at most `most` microseconds; those above 65,535 count as
