@@ -165,6 +165,8 @@ struct Effort {
   var mixes: Int
   /// Seconds of silence to play before the measurement with silence.
   var silentSeconds: Double
+  /// Numbers of nodes in a chain, and of sources of a mixer.
+  var graphCounts: [Int]
   /// Numbers of files that play together.
   var files: [Int]
   /// Numbers of chains side by side, and of plugins in each.
@@ -179,14 +181,16 @@ struct Effort {
     starvationPeriods: [64, 1024], starvationSeconds: 6,
     queues: [1, 10, 100, 1000], queueSeconds: 10, chainCounts: [1, 8, 32, 128], chainRuns: 3,
     chainCycles: 400, mixRuns: 3, mixes: 4, silentSeconds: 1,
-    files: [1, 4, 16, 17, 64, 200], threadedChains: [(2, 4), (8, 4), (32, 4)],
+    graphCounts: [1, 8, 32, 128, 512], files: [1, 4, 16, 17, 64, 200],
+    threadedChains: [(2, 4), (8, 4), (32, 4)],
     tailSeconds: 10, tailTracks: 64)
   static let quick = Effort(
     rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1), renderedSeconds: 1,
     codings: 1, codedSeconds: 1, buffers: 3, latencyPeriods: [4096],
     starvationPeriods: [4096], starvationSeconds: 1, queues: [1, 5, 10],
     queueSeconds: 1, chainCounts: [1, 2], chainRuns: 1, chainCycles: 16, mixRuns: 1, mixes: 2,
-    silentSeconds: 0, files: [1, 17], threadedChains: [(2, 2)], tailSeconds: 1, tailTracks: 2)
+    silentSeconds: 0, graphCounts: [1, 8], files: [1, 17], threadedChains: [(2, 2)], tailSeconds: 1,
+    tailTracks: 2)
 }
 
 /// Returns the median.

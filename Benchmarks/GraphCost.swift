@@ -24,7 +24,7 @@ struct GraphCost: Row {
     for shape in ["chain", "mixer"] {
       for period in [64, 256] {
         var first: GraphCost?
-        for count in [1, 8, 32, 128, 512] {
+        for count in effort.graphCounts {
           let row = try GraphCost(shape, count, period, first: first, effort)
           first = first ?? row
           found(row)

@@ -132,7 +132,7 @@ final class HostedRow {
 
   /// Creates a folder with only the chain's bundles, because scanning all installed bundles takes
   /// long.
-  private static func bundles(of row: PluginRow, in folder: URL) throws -> String {
+  static func bundles(of row: PluginRow, in folder: URL) throws -> String {
     let place = folder.appendingPathComponent("lv2")
     try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
     for bundle in Set(row.descriptions.map(\.bundle)) {

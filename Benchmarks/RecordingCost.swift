@@ -130,10 +130,9 @@ struct RecordingCost: Row {
   /// A WAVE file of 16 bits whose samples count the frames, in each channel. It can be looped.
   private static func rampFile(seconds: Int) -> Data {
     let frames = max(1, seconds * rate >> 16) << 16
-    var samples: [Int16] = []
-    samples.reserveCapacity(frames * channels)
-    for frame in 0..<frames {
-      for _ in 0..<channels { samples.append(Int16(truncatingIfNeeded: frame)) }
+    let samples = [Int16](unsafeUninitializedCapacity: frames * channels) { samples, count in
+      count = frames * channels
+      for i in 0..<count { samples[i] = Int16(truncatingIfNeeded: i / channels) }
     }
     return cuejack_bench.waveFile(samples, channels: channels, rate: rate)
   }

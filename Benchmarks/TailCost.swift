@@ -1,6 +1,7 @@
 import CBench
 import CJack
 import Foundation
+import PluginHost
 import TestSupport
 
 /// The longest cycles of many files, each through a plugin, in a program on a server in asynchronous mode while
@@ -73,6 +74,9 @@ struct TailCost: Row {
     environment["JACK_NO_START_SERVER"] = "1"
     environment["NSM_URL"] = ""
     environment["XDG_CACHE_HOME"] = folder.path
+    environment["LV2_PATH"] = try HostedRow.bundles(
+      of: PluginRow("amps", [ChainPlugin(uri: ChainCost.uri)], channels: 1, in: World()),
+      in: folder)
     return environment
   }
 
@@ -117,15 +121,10 @@ struct TailCost: Row {
       Thread.sleep(forTimeInterval: Double(seconds))
       cue_lateness_stop(lateness)
     }
-    let cycles = cue_lateness_cycles(lateness, .max)
-    func longest(_ share: Double) -> Double {
-      var most: UInt32 = 0
-      let wanted = UInt64(Double(cycles) * share)
-      while most < 65_535, cue_lateness_cycles(lateness, most) < wanted { most += 1 }
-      return Double(most)
-    }
+    func longest(_ share: Double) -> Double { Double(cue_lateness_of(lateness, share)) }
     return TailCost(
-      program: program, tracks: tracks, seconds: seconds, cycles: Int(cycles),
+      program: program, tracks: tracks, seconds: seconds,
+      cycles: Int(cue_lateness_cycles(lateness)),
       median: longest(0.5), of999In1000: longest(0.999), longest: longest(1),
       xruns: Int(cue_lateness_xruns(lateness)))
   }

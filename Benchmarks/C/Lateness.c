@@ -80,11 +80,20 @@ void cue_lateness_stop(cue_lateness *lateness) {
   atomic_store(&lateness->counts, false);
 }
 
-uint64_t cue_lateness_cycles(const cue_lateness *lateness, uint32_t most) {
+uint64_t cue_lateness_cycles(const cue_lateness *lateness) {
   uint64_t sum = 0;
-  for (uint32_t i = 0; i < BINS && i <= most; i++)
+  for (unsigned i = 0; i < BINS; i++)
     sum += atomic_load(&lateness->bins[i]);
   return sum;
+}
+
+uint32_t cue_lateness_of(const cue_lateness *lateness, double share) {
+  double left = share * (double)cue_lateness_cycles(lateness);
+  for (unsigned i = 0; i < BINS; i++) {
+    left -= atomic_load(&lateness->bins[i]);
+    if (left <= 0) return i;
+  }
+  return BINS - 1;
 }
 
 unsigned cue_lateness_xruns(const cue_lateness *lateness) {

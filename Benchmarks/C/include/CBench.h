@@ -91,9 +91,11 @@ float cue_lateness_level(const cue_lateness *lateness);
 /// Begins to count cycles with sound, and xruns.
 void cue_lateness_start(cue_lateness *lateness);
 void cue_lateness_stop(cue_lateness *lateness);
-/// Returns the number of cycles that took at most `most` microseconds; those above 65,535 count as
+/// Returns the number of cycles counted.
+uint64_t cue_lateness_cycles(const cue_lateness *lateness);
+/// Returns the microseconds that `share` of them (0 to 1) took at most; those above 65,535 count as
 /// 65,535.
-uint64_t cue_lateness_cycles(const cue_lateness *lateness, uint32_t most);
+uint32_t cue_lateness_of(const cue_lateness *lateness, double share);
 unsigned cue_lateness_xruns(const cue_lateness *lateness);
 void cue_lateness_close(cue_lateness *lateness);
 

@@ -88,9 +88,9 @@ import Testing
       #expect(found.count == 4 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(codec)")
     }
     let graphs = try #require(report["graphs"] as? [[String: Any]])
-    #expect(graphs.count == 20)
+    #expect(graphs.count == 8)
     let shapes = Set(graphs.map { "\($0["shape"]!) \($0["count"]!) \($0["period"]!)" })
-    #expect(shapes.count == 20)
+    #expect(shapes.count == 8)
     for graph in graphs {
       let found = numbers(in: graph)
       #expect(found.count == (graph["count"] as? Int == 1 ? 4 : 5), "\(graph)")
