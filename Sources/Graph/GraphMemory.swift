@@ -251,7 +251,7 @@ final class OrderMemory: @unchecked Sendable {
   /// The event edges of this order.
   var eventKeys: [Plan.EventEdge] { eventList.map(\.key) }
 
-  /// Creates an order of `slots`, of which each comes after its sources, with edges sorted by destination.
+  /// Creates an order of `slots`, which are in running order, with edges sorted by destination.
   ///
   /// - Parameters:
   ///   - before: The event edges of the previous order.

@@ -1,7 +1,7 @@
 import RealTime
 
-/// The groups of a running order: chains of nodes and mixers of which each is the only source of the next, and
-/// the next its only reader. A value.
+/// Divides a running order into groups that several threads can share. A group is a chain of nodes and mixers:
+/// each reads only the one before it, and only the one behind it reads from it. A value.
 struct Grouping {
   /// A chain.
   struct Group {
@@ -23,7 +23,7 @@ struct Grouping {
   }
 
   /// - Parameters:
-  ///   - order: Slots of which each comes after its sources.
+  ///   - order: The slots in running order: sources come before the slots that read them.
   ///   - links: Which slot runs before which other.
   init(_ order: [SlotMemory], _ links: Set<Plan.Link>) {
     func isGrouped(_ slot: SlotMemory) -> Bool { slot.kind == .node || slot.kind == .mixer }

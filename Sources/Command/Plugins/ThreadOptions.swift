@@ -9,11 +9,11 @@ struct ThreadOptions: ParsableArguments {
       "Run plugins that do not depend on each other on this many threads.",
       discussion: """
         The sound stays the same, bit for bit. The threads are used while that is faster: from about 80 \
-        microseconds of work in a cycle on. There are never more than processors.
+        microseconds of work in a cycle on. There are at most as many as processors.
         """, valueName: "count"))
   var wanted = 1
 
-  /// The number of threads, of which each can have a processor.
+  /// The number of threads to run: at most the processors that this process may use.
   var count: Int { min(wanted, availableProcessors) }
 
   func validate() throws {
