@@ -13,7 +13,8 @@ struct Bench: ParsableCommand {
       the time to the first sound, the processor time and the memory of cuejack play, \
       sndfile-jackplay, mpv and ecasound, with the same file on the same server, one of the \
       program's own. The cost of rendering is that of a file converted by a queue \
-      that renders offline, by sox and by ffmpeg. The cost of codecs is that of a file encoded, and \
+      that renders offline, by cuejack convert, by sox and by ffmpeg, and of one that goes through an LV2 plugin in \
+      cuejack play --render, lv2file and ecasound. The cost of codecs is that of a file encoded, and \
       decoded, by our codecs and by ffmpeg. Latency is that of a buffer on a dry queue, against a C client \
       with a flag. Starvation is silence of a queue that is converted and of one that is not, with idle \
       and with busy cores. The cost of a graph is that of nodes and edges, driven by hand, against plain loops. \
@@ -74,7 +75,8 @@ struct Bench: ParsableCommand {
     var effort = quick ? Effort.quick : .full
     if let tailSeconds { effort.tailSeconds = tailSeconds }
     if let render {
-      let job = RenderJob(rate: renderRate, encoding: renderEncoding == "f32" ? .f32 : .s24)
+      let job = RenderJob(
+        rate: renderRate, encoding: RenderJob.Encoding(rawValue: renderEncoding) ?? .f32)
       return try job.run(render, to: renderTo)
     }
     if let encode, let codec = Codec(rawValue: codec) {
@@ -176,12 +178,12 @@ struct Effort {
   var tailTracks: Int
 
   static let full = Effort(
-    rounds: 201, framesPerRound: 32768, runs: 3, seconds: (8, 2), renderedSeconds: 120,
-    codings: 3, codedSeconds: 60, buffers: 100, latencyPeriods: [64, 256, 1024],
+    rounds: 201, framesPerRound: 32768, runs: 5, seconds: (4, 2), renderedSeconds: 120,
+    codings: 5, codedSeconds: 30, buffers: 100, latencyPeriods: [64, 256, 1024],
     starvationPeriods: [64, 1024], starvationSeconds: 6,
-    queues: [1, 10, 100, 1000], queueSeconds: 10, chainCounts: [1, 8, 32, 128], chainRuns: 3,
-    chainCycles: 400, mixRuns: 3, mixes: 4, silentSeconds: 1,
-    graphCounts: [1, 8, 32, 128, 512], files: [1, 4, 16, 17, 64, 200],
+    queues: [1, 10, 100, 1000, 2000], queueSeconds: 10, chainCounts: [1, 8, 32, 128], chainRuns: 5,
+    chainCycles: 400, mixRuns: 5, mixes: 4, silentSeconds: 1,
+    graphCounts: [1, 8, 32, 128, 512, 2048], files: [1, 4, 16, 17, 64, 200, 400],
     threadedChains: [(2, 4), (8, 4), (32, 4)],
     tailSeconds: 10, tailTracks: 64)
   static let quick = Effort(

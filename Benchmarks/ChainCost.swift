@@ -17,7 +17,7 @@ struct ChainCost: Row {
   var runs: Int
   /// Time between the stamps before and after the chain in the same cycle. It includes more than
   /// the plugins.
-  var microseconds: Double?
+  var microseconds: Spread?
   /// Time that each plugin adds to a chain of one; nil for a chain of one.
   var each: Double?
   /// Part of that time in excess of the floor's.
@@ -115,7 +115,7 @@ struct ChainCost: Row {
         let each = slope(subject.name, count)
         let floor = subject.name == subject.floor ? nil : slope(subject.floor, count)
         return ChainCost(
-          host: subject.name, count: count, runs: found.count, microseconds: median(found),
+          host: subject.name, count: count, runs: found.count, microseconds: Spread(found),
           each: each, beyondFloor: each.flatMap { each in floor.map { each - $0 } },
           xruns: xruns[subject.name]?[count] ?? 0)
       }
@@ -198,7 +198,7 @@ extension ChainCost {
         y: "microseconds",
         hosts.map { host in
           Plot.Curve(host, rows.filter { $0.host == host }) { row in
-            row.microseconds.map { (Double(row.count), $0) }
+            row.microseconds.map { (Double(row.count), $0.median) }
           }
         })
     ]
@@ -209,11 +209,12 @@ extension ChainCost {
       "",
       "Rows of LV2's eg-amp, cycles of \(period) frames of noise at 48 kHz, from before the first"
         + " plugin to behind the last, in the same cycle",
-      "(medians of \(effort.chainRuns); the floor is a plain loop in C; jalv has a client for"
+      "(medians of \(effort.chainRuns), least and greatest; the floor is a plain loop in C; jalv has a client for"
         + " each plugin, and jackd room for 64; units are audio units,",
       "each of which asks the one before it)",
       "",
-      "host               plugins     in a cycle        each    beyond floor   xruns",
+      "host               plugins" + right("in a cycle", 31)
+        + "        each    beyond floor   xruns",
     ]
   }
 
@@ -221,7 +222,7 @@ extension ChainCost {
     guard let microseconds else { return [left(host, 19) + (missing ?? "")] }
     return [
       left(host, 19) + right("\(count)", 7)
-        + right("\(number(microseconds, 2)) µs", 15)
+        + right("\(microseconds.text(2)) µs", 31)
         + right(each.map { "\(number($0, 3)) µs" } ?? "-", 12)
         + right(beyondFloor.map { "\(number($0, 3)) µs" } ?? "-", 16)
         + right("\(xruns)", 8)

@@ -13,7 +13,7 @@ struct CodecCost: Row {
   var seconds: Int
   var runs: Int
   /// Processor time of the process, in user and kernel mode.
-  var processorMilliseconds: Double
+  var processorMilliseconds: Spread
   /// Seconds of sound per second of processor time.
   var timesRealTime: Double
 
@@ -58,9 +58,10 @@ struct CodecCost: Row {
     [
       "",
       "A stereo file of 16 bits encoded, and decoded to floats: processor time, and seconds of sound in a"
-        + " second of it (medians of \(effort.codings))",
+        + " second of it (medians of \(effort.codings), least and greatest)",
       "",
-      "work                      program    sound   processor   real time   ratio",
+      "work                      program    sound" + right("processor", 29)
+        + "   real time   ratio",
     ]
   }
 
@@ -69,9 +70,9 @@ struct CodecCost: Row {
     let ours = rows.first { $0.work == work } ?? self
     return [
       left(work, 26) + left(program, 9) + right("\(seconds) s", 7)
-        + right("\(number(processorMilliseconds, 1)) ms", 12)
+        + right("\(processorMilliseconds.text(1)) ms", 29)
         + right("\(number(timesRealTime, 0)) x", 12)
-        + right(number(processorMilliseconds / ours.processorMilliseconds, 2), 8)
+        + right(number(processorMilliseconds.median / ours.processorMilliseconds.median, 2), 8)
     ]
   }
 
@@ -142,7 +143,7 @@ struct CodecCost: Row {
     return zip(programs, times).map { program, times in
       CodecCost(
         work: work, program: program.name, seconds: effort.codedSeconds, runs: times.count,
-        processorMilliseconds: median(times),
+        processorMilliseconds: Spread(times),
         timesRealTime: 1000 * Double(effort.codedSeconds) / median(times))
     }
   }

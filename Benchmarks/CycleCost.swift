@@ -8,25 +8,25 @@ import TestSupport
 /// recording, writes, and with a conversion of the samples in plain C loops, the floor.
 struct CycleCost: Row {
   struct Comparison: Codable {
-    var cycleNanoseconds: Double
+    var cycleNanoseconds: Spread
     var copyNanoseconds: Double
     /// Nil if the copy was too short to measure.
     var ratio: Double?
     /// Time of the same conversion in plain C loops; nil if it was not measured.
     var floorNanoseconds: Double?
-    init(_ cycle: Double, _ copy: Double, floor: Double? = nil) {
-      cycleNanoseconds = cycle
-      copyNanoseconds = copy
-      floorNanoseconds = floor
-      ratio = copy > 0 ? cycle / copy : nil
+    init(_ cycles: [Double], _ copies: [Double], floors: [Double]? = nil) {
+      cycleNanoseconds = Spread(cycles)
+      copyNanoseconds = median(copies)
+      floorNanoseconds = floors.map(median)
+      ratio = copyNanoseconds > 0 ? cycleNanoseconds.median / copyNanoseconds : nil
     }
 
-    /// The three columns of a table, or four with the floor.
-    var columns: String {
-      right("\(number(cycleNanoseconds, 1)) ns", 11)
-        + right("\(number(copyNanoseconds, 1)) ns", 10)
+    /// The three columns of a table, or four with the floor, for one of `count` queues.
+    func columns(ofOneIn count: Double = 1) -> String {
+      right("\(cycleNanoseconds.text(1, over: count)) ns", 25)
+        + right("\(number(copyNanoseconds / count, 1)) ns", 10)
         + right(ratio.map { number($0, 2) } ?? "-", 7)
-        + (floorNanoseconds.map { right("\(number($0, 1)) ns", 11) } ?? "")
+        + (floorNanoseconds.map { right("\(number($0 / count, 1)) ns", 11) } ?? "")
     }
   }
   var format: String
@@ -60,20 +60,22 @@ struct CycleCost: Row {
   static func head(_ effort: Effort) -> [String] {
     [
       "",
-      "One cycle, against a copy of the bytes that it reads or, recording, writes (medians);"
-        + " the floor converts the samples in plain C loops",
+      "One cycle, against a copy of the bytes that it reads or, recording, writes (medians, and"
+        + " quartiles of \(effort.rounds)); the floor converts the samples in plain C loops",
       "",
-      "                        one queue                              each of \(furtherQueues) more"
-        + "             one that records",
-      "format  ch  frames      cycle      copy  ratio      floor      cycle      copy  ratio"
-        + "      cycle      copy  ratio      floor",
+      left("", 18) + right("one queue", 25) + right("", 28)
+        + right("each of \(furtherQueues) more", 25) + right("", 17)
+        + right("one that records", 25),
+      "format  ch  frames" + right("cycle", 25) + "      copy  ratio      floor"
+        + right("cycle", 25)
+        + "      copy  ratio" + right("cycle", 25) + "      copy  ratio      floor",
     ]
   }
 
   func lines(after rows: [CycleCost]) -> [String] {
     [
       left(format, 6) + right("\(channels)", 4) + right("\(period)", 8)
-        + oneQueue.columns + furtherQueue.columns + recording.columns
+        + oneQueue.columns() + furtherQueue.columns() + recording.columns()
     ]
   }
 
@@ -106,15 +108,13 @@ struct CycleCost: Row {
     self.format = name
     channels = format.channels
     self.period = period
-    oneQueue = Comparison(
-      median(times.one), median(times.oneCopied), floor: median(floors.playing))
-    recording = Comparison(
-      median(recorded.cycles), median(recorded.copied), floor: median(floors.recording))
+    oneQueue = Comparison(times.one, times.oneCopied, floors: floors.playing)
+    recording = Comparison(recorded.cycles, recorded.copied, floors: floors.recording)
     // Computed round by round, so that a temporary slowdown affects both values.
     let further = Double(Self.furtherQueues)
     furtherQueue = Comparison(
-      median(zip(times.many, times.one).map { ($0 - $1) / further }),
-      median(zip(times.manyCopied, times.oneCopied).map { ($0 - $1) / further }))
+      zip(times.many, times.one).map { ($0 - $1) / further },
+      zip(times.manyCopied, times.oneCopied).map { ($0 - $1) / further })
   }
 
   /// Returns the nanoseconds per cycle of `count` cycles.

@@ -14,7 +14,7 @@ struct GraphCost: Row {
   var count: Int
   /// Frames per cycle.
   var period: Int
-  var cycleNanoseconds: Double
+  var cycleNanoseconds: Spread
   var loopNanoseconds: Double
   /// Cost that each node or edge adds to a graph of one, in excess of the loop; nil for a graph of
   /// one.
@@ -42,7 +42,7 @@ struct GraphCost: Row {
         ["chain", "mixer"].flatMap { shape in
           let rows = rows.filter { $0.shape == shape }
           return [
-            Plot.Curve(shape, rows) { (Double($0.count), $0.cycleNanoseconds) },
+            Plot.Curve(shape, rows) { (Double($0.count), $0.cycleNanoseconds.median) },
             Plot.Curve("\(shape), plain loop", rows) { (Double($0.count), $0.loopNanoseconds) },
           ]
         })
@@ -52,17 +52,18 @@ struct GraphCost: Row {
   static func head(_ effort: Effort) -> [String] {
     [
       "",
-      "A graph's cycle, against plain loops that do the same (medians); what each node of a chain, or each"
+      "A graph's cycle, against plain loops that do the same (medians, and"
+        + " quartiles of \(effort.rounds)); what each node of a chain, or each"
         + " source of a mixer, adds beyond the loop",
       "",
-      "shape  count  frames      cycle       loop      each",
+      "shape  count  frames" + right("cycle", 32) + "       loop      each",
     ]
   }
 
   func lines(after rows: [GraphCost]) -> [String] {
     [
       left(shape, 6) + right("\(count)", 6) + right("\(period)", 8)
-        + right("\(number(cycleNanoseconds, 1)) ns", 11)
+        + right("\(cycleNanoseconds.text(1)) ns", 32)
         + right("\(number(loopNanoseconds, 1)) ns", 11)
         + right(slope.map { "\(number($0, 1)) ns" } ?? "-", 10)
     ]
@@ -82,10 +83,10 @@ struct GraphCost: Row {
     self.shape = shape
     self.count = count
     self.period = period
-    cycleNanoseconds = median(times.graph)
+    cycleNanoseconds = Spread(times.graph)
     loopNanoseconds = median(times.loop)
     if let first {
-      let graph = cycleNanoseconds - first.cycleNanoseconds
+      let graph = cycleNanoseconds.median - first.cycleNanoseconds.median
       let loop = loopNanoseconds - first.loopNanoseconds
       slope = (graph - loop) / Double(count - first.count)
     }

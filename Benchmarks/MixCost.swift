@@ -9,7 +9,7 @@ struct MixCost: Row {
   /// Time between the stamps before and after the chain in the same cycle, and JACK's CPU load in
   /// percent of a cycle.
   struct Load: Codable {
-    var microseconds: Double
+    var microseconds: Spread
     var load: Double
   }
   var mix: String
@@ -107,7 +107,7 @@ struct MixCost: Row {
     var costs = PluginHost.allCases.map { host in
       MixCost(mix, host, missing: host.isThere ? mix.refusals[host] : host.absence)
     }
-    var found: [[[Load]]] = costs.map { _ in [] }
+    var found: [[[Timing]]] = costs.map { _ in [] }
     for run in 1...effort.mixRuns {
       progress("plugins: \(mix.name), run \(run) of \(effort.mixRuns)")
       for (i, host) in PluginHost.allCases.enumerated() where costs[i].missing == nil {
@@ -119,7 +119,7 @@ struct MixCost: Row {
               if sound == CUE_SILENCE { usleep(UInt32(1_000_000 * effort.silentSeconds)) }
               let timing = try stopwatch.measure(cycles: effort.chainCycles)
               costs[i].xruns += timing.xruns
-              return Load(microseconds: timing.microseconds, load: timing.load)
+              return timing
             }
           })
       }
@@ -127,7 +127,7 @@ struct MixCost: Row {
     for i in costs.indices where !found[i].isEmpty {
       func middle(_ sound: Int) -> Load {
         Load(
-          microseconds: median(found[i].map { $0[sound].microseconds }),
+          microseconds: Spread(found[i].map { $0[sound].microseconds }),
           load: median(found[i].map { $0[sound].load }))
       }
       costs[i].runs = found[i].count
@@ -142,11 +142,12 @@ extension MixCost {
     [
       "",
       "Plugins one after another, or side by side, cycles of \(ChainCost.period) frames at 48 kHz: from before the first"
-        + " to behind the last, and JACK's load (medians of \(effort.mixRuns))",
+        + " to behind the last, and JACK's load (medians of \(effort.mixRuns), least and greatest)",
       "",
-      "                                                 noise                silence after it       denormals",
-      "plugins                            host          in a cycle   load    in a cycle   load    in a cycle"
-        + "   load   xruns",
+      left("", 45) + right("noise", 27) + right("silence after it", 35) + right("denormals", 35),
+      left("plugins", 35) + left("host", 10)
+        + String(repeating: right("in a cycle", 27) + right("load", 8), count: 3)
+        + right("xruns", 7),
     ]
   }
 
@@ -154,7 +155,7 @@ extension MixCost {
     let head = left(mix, 35) + left(host, 10)
     guard let noise, let silence, let denormals else { return [head + "    " + (missing ?? "")] }
     let loads = [noise, silence, denormals].map {
-      right("\(number($0.microseconds, 1)) µs", 14) + right("\(number($0.load, 1)) %", 8)
+      right("\($0.microseconds.text(1)) µs", 27) + right("\(number($0.load, 1)) %", 8)
     }
     return [head + loads.joined() + right("\(xruns)", 7)]
   }

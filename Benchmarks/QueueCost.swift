@@ -46,9 +46,9 @@ struct QueueCost: Row {
           (value(cost) - value(last)) / Double(count - last.queues)
         }
         cost.each = Each(
-          cycleNanoseconds: slope(\.cycle.cycleNanoseconds),
+          cycleNanoseconds: slope(\.cycle.cycleNanoseconds.median),
           copyNanoseconds: slope(\.cycle.copyNanoseconds),
-          processorMicroseconds: slope { 1000 * $0.playing.processorMilliseconds },
+          processorMicroseconds: slope { 1000 * $0.playing.processorMilliseconds.median },
           proportionalKilobytes: slope(\.playing.proportionalKilobytes),
           residentKilobytes: slope(\.playing.residentKilobytes),
           bufferKilobytes: slope(\.playing.bufferKilobytes))
@@ -73,7 +73,7 @@ struct QueueCost: Row {
       }
     }
     guard sets.allSatisfy(\.haveAllPlayed) else { throw SupportError("queues did not play") }
-    return times.map { CycleCost.Comparison(median($0.played), median($0.copied)) }
+    return times.map { CycleCost.Comparison($0.played, $0.copied) }
   }
 }
 
@@ -86,8 +86,8 @@ struct PlayingQueues: Codable {
   var residentKilobytes: Double
   /// The part of it that the app requested: its buffers.
   var bufferKilobytes: Double
-  /// Processor time of the process per second of sound, in user and kernel mode.
-  var processorMilliseconds: Double
+  /// Processor time of the process per second of sound, in user and kernel mode: that of each second.
+  var processorMilliseconds: Spread
   /// Callbacks that returned a buffer to the app, per second of sound.
   var callbacks: Double
   var threads: Int
@@ -150,14 +150,20 @@ struct PlayingQueues: Codable {
     }
     let starved = queues.map(\.statistics.starvedFrames).reduce(0, +)
     let xrunsBefore = first.statistics.xruns
-    let (processorBefore, callbacksBefore) = (Self.processorSeconds, callbacks.value)
-    try Self.wait("the server stands still") {
-      (first.deviceTime?.frame ?? 0) - began.frame >= Int64(seconds * 48000)
+    let callbacksBefore = callbacks.value
+    var processor: [Double] = []
+    var (frame, took) = (began.frame, Self.processorSeconds)
+    for second in 1...seconds {
+      try Self.wait("the server stands still") {
+        (first.deviceTime?.frame ?? 0) - began.frame >= Int64(second * 48000)
+      }
+      let (nextFrame, next) = (first.deviceTime?.frame ?? 0, Self.processorSeconds)
+      guard nextFrame > frame else { throw SupportError("the server is gone") }
+      processor.append(1000 * (next - took) * 48000 / Double(nextFrame - frame))
+      (frame, took) = (nextFrame, next)
     }
-    let took = Self.processorSeconds - processorBefore
-    let sound = Double((first.deviceTime?.frame ?? 0) - began.frame) / 48000
-    guard sound > 0 else { throw SupportError("the server is gone") }
-    processorMilliseconds = 1000 * took / sound
+    let sound = Double(frame - began.frame) / 48000
+    processorMilliseconds = Spread(processor)
     self.callbacks = Double(callbacks.value - callbacksBefore) / sound
     let after = Memory()
     proportionalKilobytes = after.proportional - before.proportional
@@ -218,19 +224,18 @@ extension QueueCost {
       "a process on a server with cycles of \(period) frames, with buffers of \(buffers) that are"
         + " enqueued again in the callback",
       "",
-      "            a cycle, for each queue      in a second of sound             memory since before the first",
-      "queues       cycle      copy  ratio   processor  callbacks  threads       PSS       RSS"
-        + "   buffers    starved  xruns",
+      left("", 6) + right("a cycle, for each queue", 25) + right("", 17)
+        + right("in a second of sound", 26) + right("", 20) + "   memory since before the first",
+      "queues" + right("cycle", 25) + "      copy  ratio" + right("processor", 26)
+        + "  callbacks  threads       PSS       RSS   buffers    starved  xruns",
     ]
   }
 
   func lines(after rows: [QueueCost]) -> [String] {
     let count = Double(queues)
-    let cycleOfEach = CycleCost.Comparison(
-      cycle.cycleNanoseconds / count, cycle.copyNanoseconds / count)
     return [
-      left("\(queues)", 6) + cycleOfEach.columns
-        + right("\(number(playing.processorMilliseconds, 1)) ms", 12)
+      left("\(queues)", 6) + cycle.columns(ofOneIn: count)
+        + right("\(playing.processorMilliseconds.text(1)) ms", 26)
         + right(number(playing.callbacks, 0), 11) + right("\(playing.threads)", 9)
         + megabytes(playing.proportionalKilobytes) + megabytes(playing.residentKilobytes)
         + megabytes(playing.bufferKilobytes)
@@ -244,7 +249,7 @@ extension QueueCost {
         name: "queues-cycle", title: "A cycle of 256 frames, driven by hand", x: "queues",
         y: "nanoseconds",
         [
-          Plot.Curve("cycle", rows) { (Double($0.queues), $0.cycle.cycleNanoseconds) },
+          Plot.Curve("cycle", rows) { (Double($0.queues), $0.cycle.cycleNanoseconds.median) },
           Plot.Curve("copy of its bytes", rows) {
             (Double($0.queues), $0.cycle.copyNanoseconds)
           },
@@ -252,7 +257,11 @@ extension QueueCost {
       Plot(
         name: "queues-processor", title: "Processor time for a second of sound", x: "queues",
         y: "milliseconds",
-        [Plot.Curve("one client", rows) { (Double($0.queues), $0.playing.processorMilliseconds) }]),
+        [
+          Plot.Curve("one client", rows) {
+            (Double($0.queues), $0.playing.processorMilliseconds.median)
+          }
+        ]),
       Plot(
         name: "queues-memory", title: "Memory since before the first queue", x: "queues",
         y: "kilobytes",
@@ -278,7 +287,9 @@ extension QueueCost {
 
 extension QueueCost.Each {
   fileprivate var columns: String {
-    CycleCost.Comparison(cycleNanoseconds, copyNanoseconds).columns
+    right("\(number(cycleNanoseconds, 1)) ns", 11)
+      + right("\(number(copyNanoseconds, 1)) ns", 10)
+      + right(copyNanoseconds > 0 ? number(cycleNanoseconds / copyNanoseconds, 2) : "-", 7)
       + right("\(number(processorMicroseconds, 1)) µs", 12)
       + kilobytes(proportionalKilobytes) + kilobytes(residentKilobytes)
       + kilobytes(bufferKilobytes)

@@ -51,7 +51,8 @@ extension Row {
   static func plots(_ rows: [Self]) -> [Plot] { [] }
 }
 
-/// The median of several measurements, with the least and the greatest.
+/// The median of several measurements, with the least and the greatest. Of more than twenty, these two are the
+/// quartiles: among many short measurements there is always one that was interrupted.
 struct Spread: Codable {
   var median: Double
   var least: Double
@@ -59,9 +60,11 @@ struct Spread: Codable {
 
   /// Precondition: there is a value.
   init(_ values: [Double]) {
+    let sorted = values.sorted()
+    let leftOut = sorted.count > 20 ? sorted.count / 4 : 0
     median = cuejack_bench.median(values)
-    least = values.min()!
-    greatest = values.max()!
+    least = sorted[leftOut]
+    greatest = sorted[sorted.count - 1 - leftOut]
   }
 
   /// The three, each divided by `divisor`, as in "45.1 (44.0-47.2)".

@@ -15,8 +15,8 @@ struct ThreadCost: Row {
   var length: Int
   /// Threads of the second measurement: as many as there are processors, at most four.
   var threads: Int
-  var oneThreadMicroseconds: Double
-  var threadsMicroseconds: Double
+  var oneThreadMicroseconds: Spread
+  var threadsMicroseconds: Spread
 
   /// Frames of a cycle.
   static let period = 256
@@ -51,7 +51,7 @@ struct ThreadCost: Row {
         found(
           ThreadCost(
             plugin: name, chains: chains, length: length, threads: threads,
-            oneThreadMicroseconds: median(times[0]), threadsMicroseconds: median(times[1])))
+            oneThreadMicroseconds: Spread(times[0]), threadsMicroseconds: Spread(times[1])))
       }
     }
   }
@@ -60,18 +60,19 @@ struct ThreadCost: Row {
     [
       "",
       "Chains of plugins side by side, cycles of \(period) frames driven by hand, on one thread and with --threads"
-        + " (medians)",
+        + " (medians, and quartiles)",
       "",
-      "plugin       chains  plugins of each   one thread    threads             ratio",
+      "plugin       chains  plugins of each" + right("one thread", 29) + right("threads", 32)
+        + "   ratio",
     ]
   }
 
   func lines(after rows: [ThreadCost]) -> [String] {
     [
       left(plugin, 12) + right("\(chains)", 7) + right("\(length)", 17)
-        + right("\(number(oneThreadMicroseconds, 1)) µs", 13)
-        + right("\(threads): \(number(threadsMicroseconds, 1)) µs", 15)
-        + right(number(threadsMicroseconds / oneThreadMicroseconds, 2), 14)
+        + right("\(oneThreadMicroseconds.text(1)) µs", 30)
+        + right("\(threads): \(threadsMicroseconds.text(1)) µs", 32)
+        + right(number(threadsMicroseconds.median / oneThreadMicroseconds.median, 2), 8)
     ]
   }
 }

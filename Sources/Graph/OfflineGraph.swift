@@ -83,12 +83,15 @@ package final class OfflineGraph {
     var done = 0
     while done < total {
       let count = min(Self.cycleFrames, total - done)
+      let heard = max(0, min(count, given - done))
       for (channel, port) in inputs.enumerated() {
         guard let plane = unsafe port.handle.memory else { continue }
-        for i in 0..<count {
-          let index = samples.startIndex + (done + i) * inputs.count + channel
-          unsafe plane[i] = done + i < given ? samples[index] : 0
+        unsafe samples.withUnsafeBufferPointer { samples in
+          guard let first = samples.baseAddress else { return }
+          let source = unsafe first + (done * inputs.count + channel)
+          for i in 0..<heard { unsafe plane[i] = unsafe source[i * inputs.count] }
         }
+        unsafe (plane + heard).update(repeating: 0, count: count - heard)
       }
       _ = unsafe graph.cycle.pointee.cycle(frames: count, at: frame, transport: transport)
       if transport.is_rolling {
@@ -96,9 +99,11 @@ package final class OfflineGraph {
           at: transport.frame + Int64(count), transport.frames_per_second, isRolling: true)
       }
       _ = graph.service()
-      for channel in 0..<channels {
-        for i in 0..<count {
-          result[(done + i) * channels + channel] = unsafe outputs[channel][i]
+      unsafe result.withUnsafeMutableBufferPointer { result in
+        guard let first = result.baseAddress else { return }
+        for channel in 0..<channels {
+          let (plane, target) = unsafe (outputs[channel], first + (done * channels + channel))
+          for i in 0..<count { unsafe target[i * channels] = unsafe plane[i] }
         }
       }
       done += count

@@ -257,6 +257,9 @@ package struct Engine: ~Copyable {
 
   // MARK: The cycle
 
+  /// Number of voices whose state the caches are expected to keep from one cycle to the next.
+  private static let mostCachedVoices = 64
+
   /// Runs one cycle of `frames` frames.
   ///
   /// - Parameter atOtherRate: True if the process list is not prepared for the server's rate: the
@@ -272,7 +275,18 @@ package struct Engine: ~Copyable {
       let processList = unsafe processList.assumingMemoryBound(to: ProcessList.self).pointee
       // A voice may write to a graph's source, which has memory for no more frames.
       let isTooLong = unsafe processList.graph != nil && time.frames > GraphCycle.longestCycle
-      for i in 0..<(isTooLong ? 0 : processList.count) {
+      let count = isTooLong ? 0 : processList.count
+      // Few voices stay in the caches between cycles. Many do not: fetch those that come next.
+      let isCold = count > Self.mostCachedVoices
+      for i in 0..<count {
+        if isCold {
+          // Each step reads what the one before has fetched.
+          if i &+ 6 < count {
+            unsafe cue_rt_prefetch(processList.voices[i &+ 6], MemoryLayout<Voice>.size)
+          }
+          if i &+ 4 < count { unsafe processList.voices[i &+ 4].pointee.prefetchState() }
+          if i &+ 2 < count { unsafe processList.voices[i &+ 2].pointee.prefetchSound() }
+        }
         if unsafe processList.voices[i].pointee.cycle(time) { happened = true }
       }
       var transport: cue_transport?

@@ -4,12 +4,14 @@ import Glibc
 /// A value protected by a mutex, with a condition variable that threads wait on.
 ///
 /// Not for real-time threads. Timed waits use CLOCK_MONOTONIC.
+///
+/// `change` and `read` are inlinable: code that does not know the type of the value would copy all of it for each
+/// reader. They are public, because the compiler inlines no `package` function in other modules.
 @safe
-package final class Monitor<Value>: @unchecked Sendable {
+public final class Monitor<Value>: @unchecked Sendable {
   private let lock: UnsafeMutablePointer<pthread_mutex_t>
   private let condition: UnsafeMutablePointer<pthread_cond_t>
-  /// Not a stored property: code that does not know the type would copy that for each reader.
-  private let value: UnsafeMutablePointer<Value>
+  @usableFromInline let value: UnsafeMutablePointer<Value>
 
   package init(_ value: Value) {
     unsafe self.value = .allocate(capacity: 1)
@@ -37,20 +39,24 @@ package final class Monitor<Value>: @unchecked Sendable {
 
   /// Runs `body` with the value under the lock and wakes all waiting threads.
   @discardableResult
-  package func change<R, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
-    unsafe pthread_mutex_lock(lock)
-    defer {
-      unsafe pthread_cond_broadcast(condition)
-      unsafe pthread_mutex_unlock(lock)
-    }
+  @inlinable public func change<R, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
+    enter()
+    defer { leave(telling: true) }
     return try unsafe body(&value.pointee)
   }
 
   /// Runs `body` with the value under the lock.
-  package func read<R, E: Error>(_ body: (Value) throws(E) -> R) throws(E) -> R {
-    unsafe pthread_mutex_lock(lock)
-    defer { unsafe pthread_mutex_unlock(lock) }
+  @inlinable public func read<R, E: Error>(_ body: (Value) throws(E) -> R) throws(E) -> R {
+    enter()
+    defer { leave(telling: false) }
     return try unsafe body(value.pointee)
+  }
+
+  @usableFromInline func enter() { unsafe pthread_mutex_lock(lock) }
+
+  @usableFromInline func leave(telling others: Bool) {
+    if others { unsafe pthread_cond_broadcast(condition) }
+    unsafe pthread_mutex_unlock(lock)
   }
 
   /// Waits until `body` returns a value. Returns nil after `seconds`.

@@ -64,6 +64,8 @@ extension CoreQueue {
 
   package var absence: Absence? { state.read { $0.isLost ? $0.device : nil }?.latestAbsence }
 
+  package func wakeCallbacks() { context.wake() }
+
   // MARK: Device
 
   package var deviceUID: String { core.deviceUID }

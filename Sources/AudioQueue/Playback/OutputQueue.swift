@@ -200,17 +200,15 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
 
   // MARK: Events
 
-  package func deliverEvents() {
-    let period = state.read { $0.device }?.periodFrames
-    let hasNotices = state.change { state in
-      if let period { state.part.setPeriod(period) }
+  package func readEvents() -> Bool {
+    state.change { state in
+      if let period = state.device?.periodFrames { state.part.setPeriod(period) }
       // A converter follows the frames that are played.
       memory.followsEveryWake.store(state.converter != nil, ordering: .relaxed)
       readEvents(&state)
       pump(&state)
       return !state.notices.isEmpty
     }
-    if hasNotices { context.wake() }
   }
 
   /// Converts as far ahead as the longer cycles need, before the first of them comes.

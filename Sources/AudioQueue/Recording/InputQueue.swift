@@ -138,14 +138,13 @@ package final class InputQueue: CoreQueue, @unchecked Sendable {
 
   // MARK: Events
 
-  package func deliverEvents() {
-    let hasNotices = state.change { state in
+  package func readEvents() -> Bool {
+    state.change { state in
       memory.followsEveryWake.store(state.converter != nil, ordering: .relaxed)
       readEvents(&state)
       pump(&state)
       return !state.notices.isEmpty
     }
-    if hasNotices { context.wake() }
   }
 
   /// Processes the events of the process thread.

@@ -18,7 +18,7 @@ struct Conversion {
   private let choosesChannels: Bool
   private let output: String
 
-  private static var framesAtOnce: Int { 8192 }
+  private static var framesAtOnce: Int { 65536 }
 
   init(_ reader: SoundReader, to output: String, _ options: Convert) throws(SoundFileError) {
     let coding = options.coding

@@ -15,13 +15,13 @@ struct Rendering {
   private let writer: SoundWriter
   /// The format that the queues render to and that is mixed.
   let format: PCMFormat
-  /// Full scale of the file's integers; nil for floats, which are not clipped.
-  private let fullScale: Double?
+  /// The samples that the file's integers can hold once they are rounded; nil for floats, which are not clipped.
+  private let whole: Range<Float>?
   /// The plugins that process the mix.
   private let effects: Effects?
   /// Channels that are written to the file, before it maps them to its own.
   var channels: Int { effects?.channels ?? format.channels }
-  fileprivate static var framesAtOnce: Int { 16384 }
+  fileprivate static var framesAtOnce: Int { 65536 }
   /// Messages of the MIDI file that the plugins did not receive.
   var lostMessages: UInt64 { effects?.lostMessages ?? 0 }
   /// True if a plugin's process has died and the plugin was bypassed.
@@ -69,7 +69,7 @@ struct Rendering {
     if let effects { written.channels = effects.channels }
     let channels = form.kind.usableChannels(for: written.channels)
     let stream = form.kind.stream(sampleRate: written.sampleRate, channels: channels)
-    fullScale = Self.fullScale(of: stream)
+    whole = Self.wholeSamples(of: stream)
     let plan = try SoundWriter.Plan(
       path, container: form.kind.container, format: stream, from: written,
       encoding: PacketEncoder.Options(bitRate: form.bitRate),
@@ -78,14 +78,18 @@ struct Rendering {
     writer = try SoundWriter(file.store, plan)
   }
 
-  /// Returns the full scale of a format's integers; nil for floats and lossy codecs.
-  private static func fullScale(of stream: StreamFormat) -> Double? {
+  /// Returns the samples that are within the full scale of a format's integers, which round to nearest or even;
+  /// nil for floats and lossy codecs.
+  private static func wholeSamples(of stream: StreamFormat) -> Range<Float>? {
     let bits: Int
     switch stream {
     case .pcm(let format): bits = format.kind == .float ? 0 : format.bitsPerSample
     case .packets(let format): bits = format.bitsPerSample
     }
-    return bits > 0 ? Double(sign: .plus, exponent: bits - 1, significand: 1) : nil
+    guard bits > 0 else { return nil }
+    // Half a step beyond the least integer rounds to it, half a step beyond the greatest does not.
+    let halfStep = Double(sign: .plus, exponent: -bits, significand: 1)
+    return Float(-1 - halfStep)..<Float(1 - halfStep)
   }
 
   /// The result of rendering.
@@ -147,13 +151,15 @@ struct Rendering {
 
   /// Returns the number of samples that exceed the file's full scale.
   private func clipped(_ samples: ArraySlice<Float>) -> Int64 {
-    guard let fullScale else { return 0 }
-    var count: Int64 = 0
-    for sample in samples {
-      let value = (Double(sample) * fullScale).rounded(.toNearestOrEven)
-      if value > fullScale - 1 || value < -fullScale { count += 1 }
+    guard let whole else { return 0 }
+    return unsafe samples.withUnsafeBufferPointer { samples in
+      var count: Int64 = 0
+      for i in samples.indices {
+        let sample = unsafe samples[i]
+        count &+= sample < whole.lowerBound || sample >= whole.upperBound ? 1 : 0
+      }
+      return count
     }
-    return count
   }
 
   /// Renders as many frames as fit, or all that remain.

@@ -28,6 +28,23 @@ extension Voice {
   /// Notes that a wait for entries was in vain: `lacksEntries` stays false until an entry comes.
   @_noLocks borrowing func noteVainWait() { unsafe state.pointee.hasWaitedInVain = true }
 
+  /// Fetches what a cycle reads of the voice's memory.
+  @_noLocks borrowing func prefetchState() {
+    unsafe cue_rt_prefetch(state, MemoryLayout<VoiceState>.size)
+    unsafe cue_rt_prefetch(ports, MemoryLayout<cue_port>.size)
+    unsafe cue_rt_prefetch(planes, MemoryLayout<UnsafeMutablePointer<Float>>.size)
+  }
+
+  /// Fetches the samples that the next cycle plays first, and their places in the port's buffer, which mostly
+  /// stays where it is.
+  @_noLocks borrowing func prefetchSound() {
+    unsafe cue_rt_prefetch(planes[0], 256)
+    guard let entry = unsafe state.pointee.current, let source = unsafe entry.source else { return }
+    let width = Int(entry.layout.bytesPerSample)
+    let step = entry.planeFrames == 0 ? width &* Int(entry.layout.channels) : width
+    unsafe cue_rt_prefetch(source + state.pointee.offset &* step, 256)
+  }
+
   /// Plays one cycle.
   ///
   /// A run skips the frames that the client missed, so that it stays aligned with all others. JACK

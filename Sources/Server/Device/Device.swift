@@ -280,9 +280,9 @@ package final class Device: Sendable {
     let (owners, graph) = attachments.withLock { state in
       (state.busyOwners(all: isOtherPeriod), state.graph.runningGraph)
     }
-    for owner in owners {
-      owner.deliverEvents()
-      if period > 0 { owner.deviceWillChangePeriod(to: period) }
+    for owner in owners.filter({ $0.readEvents() }) { owner.wakeCallbacks() }
+    if period > 0 {
+      for owner in owners { owner.deviceWillChangePeriod(to: period) }
     }
     return [self.graph.prepareForPeriod(), graph?.service()].compactMap { $0 }.min()
   }

@@ -4,7 +4,12 @@ package import Timeline
 package protocol VoiceOwner: AnyObject, Sendable {
   /// Reads the events that cycles pushed. Event thread, never in a cycle. Called if there are any, if the
   /// period has changed, or if `CycleMemory.followsEveryWake` is set.
-  func deliverEvents()
+  ///
+  /// - Returns: True if the app is to be told of something.
+  func readEvents() -> Bool
+  /// Has the app told of what `readEvents` found. Event thread, once all owners have read their events: so the
+  /// callbacks of many queues wake few threads.
+  func wakeCallbacks()
   /// Cycles will have `frames` frames. Event thread; the server waits for this, if it can.
   func deviceWillChangePeriod(to frames: Int)
   /// The server has gone: no cycle comes until `deviceReturned`. Event thread, while the device's
@@ -27,6 +32,9 @@ package protocol VoiceOwner: AnyObject, Sendable {
 }
 
 extension VoiceOwner {
+  /// Reads the events and has the app told of them.
+  package func deliverEvents() { if readEvents() { wakeCallbacks() } }
+
   package func deviceWillChangePeriod(to frames: Int) {}
   package func deviceWillReturn(from oldRate: Double, to newRate: Double) {}
   package func deviceCannotReturn() {}

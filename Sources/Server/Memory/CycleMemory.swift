@@ -27,7 +27,7 @@ package protocol CycleMemory: AnyObject, Sendable {
   var portOrder: [Int] { get }
   /// True if cycles have pushed events that nobody has read. Any thread.
   var hasEvents: Bool { get }
-  /// True if the owner wants `deliverEvents` whenever the event thread wakes, even without an event of its
+  /// True if the owner wants `readEvents` whenever the event thread wakes, even without an event of its
   /// own.
   var followsEveryWake: Atomic<Bool> { get }
   /// Excludes the voice or recorder from cycles that begin from now on.

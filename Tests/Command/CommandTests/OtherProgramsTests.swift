@@ -106,7 +106,11 @@ import Testing
   }
 
   @Test(arguments: lines) func bothCommandsDoTheSame(line: Line) throws {
-    let ours = try outcome(of: line.ours, isLive: line.isLive)
+    var ours = try outcome(of: line.ours, isLive: line.isLive)
+    // On a busy machine a file may not be read in time. The command tells that: once more then.
+    for _ in 0..<3 where ours.result.output.contains("ran dry") {
+      ours = try outcome(of: line.ours, isLive: true)
+    }
     #expect(ours.result.status == 0, "\(ours.result)")
     guard line.isCompared else { return }
     let other = try outcome(of: line.other, isLive: line.isLive)
@@ -158,7 +162,8 @@ import Testing
         heard = try outcome(of: line.other, isLive: true).heard
       }
       let counts = [ours.heard, heard].map { $0.map(\.count) }
-      #expect(most.map { $0 <= steps } == true, "\(counts), \(String(describing: most))")
+      #expect(
+        most.map { $0 <= steps } == true, "\(counts), \(String(describing: most)), \(ours.result)")
     }
   }
 }

@@ -107,8 +107,11 @@ import Testing
       player.send(signal: SIGTERM)
       let result = try player.result()
       #expect(result.status == 128 + SIGTERM)
-      #expect(
-        result.errors.split(separator: "\n").count == 2 * servers().count, "\(result.errors)")
+      // On a busy machine a server may also run no cycles for two seconds.
+      let lines = result.errors.split(separator: "\n")
+      let stalls = lines.count { $0.contains("runs no cycles") }
+      #expect(lines.count { $0.contains("went away") } == servers().count, "\(result.errors)")
+      #expect(lines.count == 2 * (servers().count + stalls), "\(result.errors)")
     }
   }
 

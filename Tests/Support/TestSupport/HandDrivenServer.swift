@@ -368,6 +368,7 @@ package final class PassiveOwner: VoiceOwner {
   private let lost = Atomic<Bool>(false)
   package init() {}
   package var hasLost: Bool { lost.load(ordering: .acquiring) }
-  package func deliverEvents() {}
+  package func readEvents() -> Bool { false }
+  package func wakeCallbacks() {}
   package func deviceLost() { lost.store(true, ordering: .releasing) }
 }

@@ -242,6 +242,37 @@ private final class Rig {
     #expect(memory.voice.pointee.events.pop()?.frame == start)
   }
 
+  /// Beyond 64 voices, a cycle fetches what the next ones need.
+  @Test func manyVoicesPlayTheirOwnSamples() throws {
+    try #require(cue_probe_works() || isSanitized)
+    let server = HandDrivenServer()
+    let device = try Device(server, clientName: "many")
+    let owner = PassiveOwner()
+    let voices = (0..<70).map { _ in VoiceMemory(channels: 1) }
+    for voice in voices { _ = try device.attach(voice, owner: owner) }
+    defer { for voice in voices { device.detach(voice) } }
+    let sounds = voices.indices.map { voice in (0..<100).map { Float(voice * 1000 + $0 + 1) } }
+    let memory = sounds.map { sound in
+      let memory = UnsafeMutablePointer<Float>.allocate(capacity: sound.count)
+      memory.initialize(from: sound, count: sound.count)
+      return memory
+    }
+    defer { memory.forEach { $0.deallocate() } }
+    for (i, voice) in voices.enumerated() {
+      // Some voices have nothing to play.
+      if i % 7 != 0 {
+        _ = voice.voice.pointee.entries.push(
+          Entry(memory[i], frames: 100, layout: .float32(channels: 1), token: 1))
+      }
+      try device.holding(voice) { voice.voice.pointee.start(at: StartPoint(.frame(10))) }
+    }
+    for _ in 0..<3 { server.cycle(frames: 64) }
+    for (i, output) in server.clients[0].samples.enumerated() {
+      let sound = i % 7 == 0 ? [Float](repeating: 0, count: 100) : sounds[i]
+      #expect(Array(output[10..<110]) == sound && output[110...].allSatisfy { $0 == 0 }, "\(i)")
+    }
+  }
+
   @Test func levelsAreMeasuredOnlyWhenAskedFor() throws {
     let rig = try Rig(channels: 2)
     let source: [Float] = [0.5, -0.25, -0.5, 0.25]

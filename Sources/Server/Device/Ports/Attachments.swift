@@ -3,6 +3,13 @@ import RealTime
 import Synchronization
 import System
 
+/// A weak reference to the owner of a voice or a recorder. Attachments would take longer to copy with the weak
+/// reference in them.
+final class OwnerReference: Sendable {
+  weak let object: (any VoiceOwner)?
+  init(_ object: any VoiceOwner) { self.object = object }
+}
+
 /// A voice or a recorder that is attached to a device, with its ports.
 @safe
 struct Attachment {
@@ -15,7 +22,8 @@ struct Attachment {
   }
 
   let memory: any CycleMemory
-  weak var owner: (any VoiceOwner)?
+  /// Nil for a voice that is held for good.
+  var owner: OwnerReference?
   /// None while the server is gone.
   var ports: [ClientPort]
   var portNames: [String]
@@ -97,7 +105,7 @@ final class Attachments: Sendable {
       unsafe entries.withUnsafeBufferPointer { entries in
         for i in entries.indices {
           let isBusy = unsafe all || entries[i].memory.isBusy
-          if isBusy, let owner = unsafe entries[i].owner { owners.append(owner) }
+          if isBusy, let owner = unsafe entries[i].owner?.object { owners.append(owner) }
         }
       }
       return owners
@@ -130,7 +138,7 @@ final class Attachments: Sendable {
   }
 
   /// The owners of the voices and recorders.
-  var owners: [any VoiceOwner] { withLock { $0.entries.compactMap(\.owner) } }
+  var owners: [any VoiceOwner] { withLock { $0.entries.compactMap { $0.owner?.object } } }
 
   /// Returns the direction of the port `name` of a voice, a recorder or the graph.
   func direction(of name: String) -> PortDirection? {

@@ -39,7 +39,8 @@ struct VoicePorts: Sendable {
       unsafe memory.ports[channel] = (destinations ?? ports)[memory.port(ofChannel: channel)].handle
     }
     let attachment = Attachment(
-      memory: memory, owner: owner, ports: ports, portNames: portNames, prefix: prefix)
+      memory: memory, owner: OwnerReference(owner), ports: ports, portNames: portNames,
+      prefix: prefix)
     let isAttached = attachments.withLock { state in
       // A voice attached by then learns of a loss, and gets ports again afterwards.
       guard losses.count == seen else { return false }
@@ -173,6 +174,6 @@ struct VoicePorts: Sendable {
       state.users -= before - state.entries.count
     }
     connections.forget(failed.flatMap(\.portNames))
-    for attachment in failed { attachment.owner?.deviceCannotReturn() }
+    for attachment in failed { attachment.owner?.object?.deviceCannotReturn() }
   }
 }
