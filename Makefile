@@ -145,9 +145,9 @@ conformance: release plugins ## Installs every Debian package of LV2 plugins, ch
 # The mixes of plugins need packages that nothing else does: calf-plugins lsp-plugins-lv2 x42-plugins.
 # Without them the rows say so.
 .PHONY: bench
-bench: release ## Measures, side by side with other programs; PLOTS=1 also draws docs/plots (about 9 min after `release`).
+bench: release ## Measures, side by side with other programs; PLOTS=1 also writes docs/plots and docs/benchmarks.json (about 10 min after `release`).
 	@swift build -c release --product cuejack-bench
-	.build/release/cuejack-bench $(if $(PLOTS),--plots docs/plots)
+	.build/release/cuejack-bench $(if $(PLOTS),--plots docs/plots --json docs/benchmarks.json)
 
 .PHONY: install
 install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
