@@ -140,7 +140,10 @@ import Testing
       try running.pause()
       try wait(for: "the pause") { engine.isPaused }
       #expect(engine.device.client.transport?.isRolling == false)
-      #expect(engine.position(ofGroup: 0) == engine.device.client.transport?.frame)
+      // The server moves a transport that has stopped in a later cycle.
+      try wait(for: "the transport's position") {
+        engine.position(ofGroup: 0) == engine.device.client.transport?.frame
+      }
       try running.stop()
       #expect(engine.position(ofGroup: 0) == 0)
     }
