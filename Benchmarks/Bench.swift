@@ -169,8 +169,9 @@ struct Effort {
   var silentSeconds: Double
   /// Numbers of nodes in a chain, and of sources of a mixer.
   var graphCounts: [Int]
-  /// Numbers of files that play together.
+  /// Numbers of files that play together, and runs of each.
   var files: [Int]
+  var fileRuns: Int
   /// Numbers of chains side by side, and of plugins in each.
   var threadedChains: [(chains: Int, length: Int)]
   /// Seconds in which the longest cycle is looked for, and the number of tracks with a plugin each.
@@ -178,12 +179,12 @@ struct Effort {
   var tailTracks: Int
 
   static let full = Effort(
-    rounds: 201, framesPerRound: 32768, runs: 5, seconds: (4, 2), renderedSeconds: 120,
-    codings: 5, codedSeconds: 30, buffers: 100, latencyPeriods: [64, 256, 1024],
-    starvationPeriods: [64, 1024], starvationSeconds: 6,
-    queues: [1, 10, 100, 1000, 2000], queueSeconds: 10, chainCounts: [1, 8, 32, 128], chainRuns: 5,
-    chainCycles: 400, mixRuns: 5, mixes: 4, silentSeconds: 1,
-    graphCounts: [1, 8, 32, 128, 512, 2048], files: [1, 4, 16, 17, 64, 200, 400],
+    rounds: 201, framesPerRound: 32768, runs: 5, seconds: (3, 2), renderedSeconds: 120,
+    codings: 5, codedSeconds: 30, buffers: 80, latencyPeriods: [64, 256, 1024],
+    starvationPeriods: [64, 1024], starvationSeconds: 4,
+    queues: [1, 10, 100, 1000, 2000], queueSeconds: 8, chainCounts: [1, 32, 128], chainRuns: 5,
+    chainCycles: 400, mixRuns: 3, mixes: 4, silentSeconds: 1,
+    graphCounts: [1, 8, 32, 128, 512, 2048], files: [1, 4, 16, 17, 64, 200, 400], fileRuns: 3,
     threadedChains: [(2, 4), (8, 4), (32, 4)],
     tailSeconds: 10, tailTracks: 64)
   static let quick = Effort(
@@ -191,7 +192,8 @@ struct Effort {
     codings: 1, codedSeconds: 1, buffers: 3, latencyPeriods: [4096],
     starvationPeriods: [4096], starvationSeconds: 1, queues: [1, 5, 10],
     queueSeconds: 1, chainCounts: [1, 2], chainRuns: 1, chainCycles: 16, mixRuns: 1, mixes: 2,
-    silentSeconds: 0, graphCounts: [1, 8], files: [1, 17], threadedChains: [(2, 2)], tailSeconds: 1,
+    silentSeconds: 0, graphCounts: [1, 8], files: [1, 17], fileRuns: 1, threadedChains: [(2, 2)],
+    tailSeconds: 1,
     tailTracks: 2)
 }
 

@@ -27,8 +27,8 @@ struct FilesCost: Row {
       for count in effort.files {
         var first: [Double] = []
         var processor: [Double] = []
-        for run in 1...effort.runs {
-          progress("files: \(count) play, run \(run) of \(effort.runs)")
+        for run in 1...effort.fileRuns {
+          progress("files: \(count) play, run \(run) of \(effort.fileRuns)")
           card.arm()
           guard card.wait(untilFrames: 1) else { throw SupportError("the server runs no cycles") }
           let begin = card.capturedFrames
@@ -50,7 +50,7 @@ struct FilesCost: Row {
         }
         found(
           FilesCost(
-            files: count, runs: effort.runs, firstSoundMilliseconds: Spread(first),
+            files: count, runs: effort.fileRuns, firstSoundMilliseconds: Spread(first),
             processorMilliseconds: Spread(processor)))
       }
     }
@@ -60,7 +60,7 @@ struct FilesCost: Row {
     [
       "",
       "cuejack play with a number of stereo files of one second, all on one frame, on a server with cycles of"
-        + " \(period) frames (medians of \(effort.runs), least and greatest)",
+        + " \(period) frames (medians of \(effort.fileRuns), least and greatest)",
       "",
       "files         first sound, ms         processor, ms",
     ]

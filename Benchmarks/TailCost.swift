@@ -8,6 +8,7 @@ import TestSupport
 /// every core is busy.
 struct TailCost: Row {
   var program: String
+  /// None of a client that only writes numbers.
   var tracks: Int
   var seconds: Int
   var cycles: Int
@@ -48,11 +49,20 @@ struct TailCost: Row {
             + ["-G:jack,tracks,notransport"] + chains + ["-a:all", "-o:jack"]
         ),
       ]
+      // What the machine and jackd do by themselves.
+      progress("tails: a C client alone for \(effort.tailSeconds) s")
+      do {
+        let jack = try server()
+        defer { jack.stop() }
+        let emitter = try Emitter(on: jack, name: "tracks")
+        try withExtendedLifetime(emitter) {
+          found(try measure("a C client alone", 0, on: jack, effort.tailSeconds))
+        }
+      }
       for (program, path, arguments) in programs
       where program != "ecasound" || isThere("ecasound", telling: true) {
         progress("tails: \(program), \(files.count) tracks for \(effort.tailSeconds) s")
-        let jack = try JackDaemon(
-          rate: rate, period: period, synchronous: false, isRealtime: true)
+        let jack = try server()
         defer { jack.stop() }
         let output = folder.appendingPathComponent("output")
         let child = try Child(
@@ -67,6 +77,10 @@ struct TailCost: Row {
         }
       }
     }
+  }
+
+  private static func server() throws -> JackDaemon {
+    try JackDaemon(rate: rate, period: period, synchronous: false, isRealtime: true)
   }
 
   private static func environment(_ folder: URL) throws -> [String: String] {

@@ -195,7 +195,10 @@ import Testing
     }
 
     let tails = try #require(report["tails"] as? [[String: Any]])
-    #expect(tails.map { $0["program"] as? String } == ["cuejack session run", "ecasound"])
+    #expect(
+      tails.map { $0["program"] as? String } == [
+        "a C client alone", "cuejack session run", "ecasound",
+      ])
     for row in tails {
       let cycles = ["median", "of999In1000", "longest"].map { row[$0] as? Double ?? .nan }
       #expect(
