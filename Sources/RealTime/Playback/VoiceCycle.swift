@@ -38,6 +38,8 @@ extension Voice {
   /// Fetches the samples that the next cycle plays first, and their places in the port's buffer, which mostly
   /// stays where it is.
   @_noLocks borrowing func prefetchSound() {
+    // While the voice is held, the control thread changes its state.
+    if held.load(ordering: .sequentiallyConsistent) { return }
     unsafe cue_rt_prefetch(planes[0], 256)
     guard let entry = unsafe state.pointee.current, let source = unsafe entry.source else { return }
     let width = Int(entry.layout.bytesPerSample)

@@ -95,6 +95,30 @@ import Testing
     }
   }
 
+  @Test("A sample is clipped if no integer of the file is nearest to it", arguments: [16, 24, 32])
+  func clipping(bits: Int) throws {
+    try withTemporaryFolder { folder in
+      var samples: [Float] = [0, 0.5, 1, -1, 2, -2]
+      for exponent in [-24, -23, -16, -15] {
+        let step = Float(sign: .plus, exponent: exponent, significand: 1)
+        for edge in [1 - step, -1 - step] { samples += [edge.nextDown, edge, edge.nextUp] }
+      }
+      let file = folder.appendingPathComponent("edges.wav").path
+      try writeWave([samples], to: file)
+      let out = folder.appendingPathComponent("out.wav").path
+      let result = try render([file, "--format", "s\(bits)"], to: out)
+      let fullScale = Double(sign: .plus, exponent: bits - 1, significand: 1)
+      let count = samples.count { sample in
+        let integer = (Double(sample) * fullScale).rounded(.toNearestOrEven)
+        return integer > fullScale - 1 || integer < -fullScale
+      }
+      #expect(count > 2)
+      #expect(
+        result.output == "\(out): wrote \(samples.count) frames; clipped samples: \(count)\n",
+        "\(result)")
+    }
+  }
+
   @Test("A second file at another rate is converted; --seconds is kept to")
   func rates() throws {
     try withTemporaryFolder { folder in
