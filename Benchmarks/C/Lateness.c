@@ -10,6 +10,12 @@
 struct cue_lateness {
   jack_client_t *client;
   jack_port_t *inputs[PORTS];
+  // A client that waits for nothing runs when a cycle begins. JACK's own time of that is smoothed,
+  // and after late cycles it is wrong for a while. The measuring client waits for it.
+  jack_client_t *head;
+  jack_port_t *head_output, *head_input;
+  _Atomic uint64_t begin;
+  _Atomic jack_nframes_t begin_frame;
   // Number of cycles that got here so many microseconds after their begin.
   _Atomic uint32_t bins[BINS];
   atomic_uint xruns;
@@ -17,13 +23,21 @@ struct cue_lateness {
   atomic_bool counts;
 };
 
+static int begin_cycle(jack_nframes_t frames, void *argument) {
+  cue_lateness *lateness = argument;
+  (void)frames;
+  atomic_store(&lateness->begin, jack_get_time());
+  atomic_store(&lateness->begin_frame, jack_last_frame_time(lateness->head));
+  return 0;
+}
+
 static int cycle(jack_nframes_t frames, void *argument) {
   cue_lateness *lateness = argument;
-  jack_nframes_t counter;
-  jack_time_t begin, next;
-  float period, level = 0;
-  bool is_known = jack_get_cycle_times(lateness->client, &counter, &begin, &next, &period) == 0;
+  float level = 0;
   jack_time_t now = jack_get_time();
+  // Of a cycle that the first client has missed, or has begun anew meanwhile, nothing is known.
+  bool is_known = atomic_load(&lateness->begin_frame) == jack_last_frame_time(lateness->client);
+  jack_time_t begin = atomic_load(&lateness->begin);
   for (unsigned i = 0; i < PORTS; i++) {
     const float *in = jack_port_get_buffer(lateness->inputs[i], frames);
     for (jack_nframes_t frame = 0; frame < frames; frame++)
@@ -58,7 +72,19 @@ cue_lateness *cue_lateness_open(const char *server, const char *name, jack_statu
         jack_port_register(lateness->client, port, JACK_DEFAULT_AUDIO_TYPE, JackPortIsInput, 0);
     if (!lateness->inputs[i]) goto failed;
   }
-  if (jack_activate(lateness->client) == 0) return lateness;
+  lateness->head = jack_client_open(
+      "lateness-head", JackNoStartServer | JackServerName | JackUseExactName, status, server);
+  if (!lateness->head) goto failed;
+  jack_set_process_callback(lateness->head, begin_cycle, lateness);
+  lateness->head_output =
+      jack_port_register(lateness->head, "begin", JACK_DEFAULT_AUDIO_TYPE, JackPortIsOutput, 0);
+  lateness->head_input =
+      jack_port_register(lateness->client, "begin", JACK_DEFAULT_AUDIO_TYPE, JackPortIsInput, 0);
+  if (!lateness->head_output || !lateness->head_input) goto failed;
+  if (jack_activate(lateness->head) || jack_activate(lateness->client)) goto failed;
+  if (jack_connect(lateness->client, jack_port_name(lateness->head_output),
+                   jack_port_name(lateness->head_input)) == 0)
+    return lateness;
 failed:
   cue_lateness_close(lateness);
   return NULL;
@@ -102,6 +128,7 @@ unsigned cue_lateness_xruns(const cue_lateness *lateness) {
 
 void cue_lateness_close(cue_lateness *lateness) {
   if (!lateness) return;
+  if (lateness->head) jack_client_close(lateness->head);
   if (lateness->client) jack_client_close(lateness->client);
   free(lateness);
 }
