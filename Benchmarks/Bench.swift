@@ -193,8 +193,7 @@ struct Effort {
     starvationPeriods: [4096], starvationSeconds: 1, queues: [1, 5, 10],
     queueSeconds: 1, chainCounts: [1, 2], chainRuns: 1, chainCycles: 16, mixRuns: 1, mixes: 2,
     silentSeconds: 0, graphCounts: [1, 8], files: [1, 17], fileRuns: 1, threadedChains: [(2, 2)],
-    tailSeconds: 1,
-    tailTracks: 2)
+    tailSeconds: 1, tailTracks: 2)
 }
 
 /// Returns the median.

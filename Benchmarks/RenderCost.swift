@@ -17,6 +17,9 @@ struct RenderCost: Row {
   /// Output frames per second of processor time.
   var framesPerSecond: Double
 
+  /// The plugin of the last conversion.
+  private static let plugin = "http://drobilla.net/plugins/mda/Ambience"
+
   /// A program that does a conversion, and its arguments.
   private struct Program {
     var name: String
@@ -62,7 +65,6 @@ struct RenderCost: Row {
     }
     let float = RenderJob(rate: 48000, encoding: .f32)
     let wide = RenderJob(rate: 48000, encoding: .s24)
-    let plugin = "http://drobilla.net/plugins/mda/Ambience"
     return [
       Conversion(
         name: "s16 to f32", rate: 48000, to: float,
@@ -106,7 +108,7 @@ struct RenderCost: Row {
       // The programs find one bundle: to look at all that are installed takes long.
       let bundles = try HostedRow.bundles(
         of: PluginRow(
-          "ambience", [ChainPlugin(uri: "http://drobilla.net/plugins/mda/Ambience")], channels: 2,
+          "ambience", [ChainPlugin(uri: plugin)], channels: 2,
           in: World()), in: folder)
       let environment = ProcessInfo.processInfo.environment.merging([
         "LV2_PATH": bundles, "XDG_CACHE_HOME": folder.path,

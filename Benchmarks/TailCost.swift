@@ -8,7 +8,7 @@ import TestSupport
 /// every core is busy.
 struct TailCost: Row {
   var program: String
-  /// None of a client that only writes numbers.
+  /// 0 for the client that only writes numbers.
   var tracks: Int
   var seconds: Int
   var cycles: Int

@@ -10,8 +10,9 @@
 struct cue_lateness {
   jack_client_t *client;
   jack_port_t *inputs[PORTS];
-  // A client that waits for nothing runs when a cycle begins. JACK's own time of that is smoothed,
-  // and after late cycles it is wrong for a while. The measuring client waits for it.
+  // A client without inputs, which jackd runs as a cycle begins: it stamps the time. The measuring
+  // client gets its output, so it runs later. jack_get_cycle_times gives a smoothed time, which is
+  // wrong for a while after late cycles.
   jack_client_t *head;
   jack_port_t *head_output, *head_input;
   _Atomic uint64_t begin;
@@ -35,7 +36,7 @@ static int cycle(jack_nframes_t frames, void *argument) {
   cue_lateness *lateness = argument;
   float level = 0;
   jack_time_t now = jack_get_time();
-  // Of a cycle that the first client has missed, or has begun anew meanwhile, nothing is known.
+  // The stamp of another cycle: the head has missed this one, or has begun the next one already.
   bool is_known = atomic_load(&lateness->begin_frame) == jack_last_frame_time(lateness->client);
   jack_time_t begin = atomic_load(&lateness->begin);
   for (unsigned i = 0; i < PORTS; i++) {

@@ -276,11 +276,12 @@ package struct Engine: ~Copyable {
       // A voice may write to a graph's source, which has memory for no more frames.
       let isTooLong = unsafe processList.graph != nil && time.frames > GraphCycle.longestCycle
       let count = isTooLong ? 0 : processList.count
-      // Few voices stay in the caches between cycles. Many do not: fetch those that come next.
+      // The processor's caches keep a small number of voices from one cycle to the next, but not a large one: then
+      // the memory of the next voices is fetched while this one plays.
       let isCold = count > Self.mostCachedVoices
       for i in 0..<count {
         if isCold {
-          // Each step reads what the one before has fetched.
+          // Each of these reads what the one above it has fetched.
           if i &+ 6 < count {
             unsafe cue_rt_prefetch(processList.voices[i &+ 6], MemoryLayout<Voice>.size)
           }

@@ -15,8 +15,8 @@ struct Rendering {
   private let writer: SoundWriter
   /// The format that the queues render to and that is mixed.
   let format: PCMFormat
-  /// The samples that the file's integers can hold once they are rounded; nil for floats, which are not clipped.
-  private let whole: Range<Float>?
+  /// The samples that the file holds without clipping; nil for floats, which are not clipped.
+  private let unclipped: Range<Float>?
   /// The plugins that process the mix.
   private let effects: Effects?
   /// Channels that are written to the file, before it maps them to its own.
@@ -69,7 +69,7 @@ struct Rendering {
     if let effects { written.channels = effects.channels }
     let channels = form.kind.usableChannels(for: written.channels)
     let stream = form.kind.stream(sampleRate: written.sampleRate, channels: channels)
-    whole = Self.wholeSamples(of: stream)
+    unclipped = Self.unclippedSamples(of: stream)
     let plan = try SoundWriter.Plan(
       path, container: form.kind.container, format: stream, from: written,
       encoding: PacketEncoder.Options(bitRate: form.bitRate),
@@ -78,16 +78,16 @@ struct Rendering {
     writer = try SoundWriter(file.store, plan)
   }
 
-  /// Returns the samples that are within the full scale of a format's integers, which round to nearest or even;
-  /// nil for floats and lossy codecs.
-  private static func wholeSamples(of stream: StreamFormat) -> Range<Float>? {
+  /// Returns the samples that a format holds without clipping. Samples round to the nearest integer, and those in the
+  /// middle of two to the even one. Nil for floats and lossy codecs.
+  private static func unclippedSamples(of stream: StreamFormat) -> Range<Float>? {
     let bits: Int
     switch stream {
     case .pcm(let format): bits = format.kind == .float ? 0 : format.bitsPerSample
     case .packets(let format): bits = format.bitsPerSample
     }
     guard bits > 0 else { return nil }
-    // Half a step beyond the least integer rounds to it, half a step beyond the greatest does not.
+    // The least integer is even, so the sample half a step below it rounds to it. The greatest is odd.
     let halfStep = Double(sign: .plus, exponent: -bits, significand: 1)
     return Float(-1 - halfStep)..<Float(1 - halfStep)
   }
@@ -151,12 +151,12 @@ struct Rendering {
 
   /// Returns the number of samples that exceed the file's full scale.
   private func clipped(_ samples: ArraySlice<Float>) -> Int64 {
-    guard let whole else { return 0 }
+    guard let unclipped else { return 0 }
     return unsafe samples.withUnsafeBufferPointer { samples in
       var count: Int64 = 0
       for i in samples.indices {
         let sample = unsafe samples[i]
-        count &+= sample < whole.lowerBound || sample >= whole.upperBound ? 1 : 0
+        count &+= sample < unclipped.lowerBound || sample >= unclipped.upperBound ? 1 : 0
       }
       return count
     }

@@ -28,15 +28,15 @@ extension Voice {
   /// Notes that a wait for entries was in vain: `lacksEntries` stays false until an entry comes.
   @_noLocks borrowing func noteVainWait() { unsafe state.pointee.hasWaitedInVain = true }
 
-  /// Fetches what a cycle reads of the voice's memory.
+  /// Fetches the voice's state, its first port and that port's buffer address into the cache.
   @_noLocks borrowing func prefetchState() {
     unsafe cue_rt_prefetch(state, MemoryLayout<VoiceState>.size)
     unsafe cue_rt_prefetch(ports, MemoryLayout<cue_port>.size)
     unsafe cue_rt_prefetch(planes, MemoryLayout<UnsafeMutablePointer<Float>>.size)
   }
 
-  /// Fetches the samples that the next cycle plays first, and their places in the port's buffer, which mostly
-  /// stays where it is.
+  /// Fetches the first samples that the voice will play in this cycle into the cache, and the begin of its port's
+  /// buffer, which JACK mostly leaves where it was in the cycle before.
   @_noLocks borrowing func prefetchSound() {
     // While the voice is held, the control thread changes its state.
     if held.load(ordering: .sequentiallyConsistent) { return }

@@ -5,10 +5,10 @@ package protocol VoiceOwner: AnyObject, Sendable {
   /// Reads the events that cycles pushed. Event thread, never in a cycle. Called if there are any, if the
   /// period has changed, or if `CycleMemory.followsEveryWake` is set.
   ///
-  /// - Returns: True if the app is to be told of something.
+  /// - Returns: True if one of them calls for a callback to the app.
   func readEvents() -> Bool
-  /// Has the app told of what `readEvents` found. Event thread, once all owners have read their events: so the
-  /// callbacks of many queues wake few threads.
+  /// Wakes the thread that makes the callbacks for these events. The event thread calls this after all owners
+  /// have read their events, so that the callbacks of many queues wake few threads.
   func wakeCallbacks()
   /// Cycles will have `frames` frames. Event thread; the server waits for this, if it can.
   func deviceWillChangePeriod(to frames: Int)
@@ -32,7 +32,7 @@ package protocol VoiceOwner: AnyObject, Sendable {
 }
 
 extension VoiceOwner {
-  /// Reads the events and has the app told of them.
+  /// Reads the events, and wakes the thread that makes their callbacks.
   package func deliverEvents() { if readEvents() { wakeCallbacks() } }
 
   package func deviceWillChangePeriod(to frames: Int) {}

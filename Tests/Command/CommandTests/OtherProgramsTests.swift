@@ -107,7 +107,7 @@ import Testing
 
   @Test(arguments: lines) func bothCommandsDoTheSame(line: Line) throws {
     var ours = try outcome(of: line.ours, isLive: line.isLive)
-    // On a busy machine a file may not be read in time. The command tells that: once more then.
+    // On a busy machine the command may not read a file in time, and says that it ran dry. It runs once more then.
     for _ in 0..<3 where ours.result.output.contains("ran dry") {
       ours = try outcome(of: line.ours, isLive: true)
     }

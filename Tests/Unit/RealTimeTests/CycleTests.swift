@@ -242,35 +242,47 @@ private final class Rig {
     #expect(memory.voice.pointee.events.pop()?.frame == start)
   }
 
-  /// Beyond 64 voices, a cycle fetches what the next ones need.
+  /// Cycles of more than 64 voices fetch the memory of the next voices while one plays.
   @Test func manyVoicesPlayTheirOwnSamples() throws {
+    try withManyVoices { server, sounds in
+      for _ in 0..<3 { server.cycle(frames: 64) }
+      for (voice, output) in server.clients[0].samples.enumerated() {
+        #expect(
+          Array(output[10..<110]) == sounds[voice] && output[110...].allSatisfy { $0 == 0 },
+          "\(voice)")
+      }
+    }
+  }
+
+  @Test func aCycleOfManyVoicesNeitherAllocatesNorLocksNorRetains() throws {
     try #require(cue_probe_works() || isSanitized)
+    try withManyVoices { server, _ in try expectRealTimeCycles(of: server) }
+  }
+
+  /// Runs `body` with 70 voices that start on frame 10 and play 100 samples each: those that `body` gets. Every
+  /// seventh voice has nothing to play.
+  private func withManyVoices(_ body: (HandDrivenServer, [[Float]]) throws -> Void) throws {
     let server = HandDrivenServer()
     let device = try Device(server, clientName: "many")
     let owner = PassiveOwner()
     let voices = (0..<70).map { _ in VoiceMemory(channels: 1) }
     for voice in voices { _ = try device.attach(voice, owner: owner) }
     defer { for voice in voices { device.detach(voice) } }
-    let sounds = voices.indices.map { voice in (0..<100).map { Float(voice * 1000 + $0 + 1) } }
-    let memory = sounds.map { sound in
-      let memory = UnsafeMutablePointer<Float>.allocate(capacity: sound.count)
-      memory.initialize(from: sound, count: sound.count)
-      return memory
-    }
-    defer { memory.forEach { $0.deallocate() } }
+    let memory = UnsafeMutablePointer<Float>.allocate(capacity: 7000)
+    defer { memory.deallocate() }
+    for i in 0..<7000 { memory[i] = Float(i + 1) }
+    var sounds: [[Float]] = []
     for (i, voice) in voices.enumerated() {
-      // Some voices have nothing to play.
-      if i % 7 != 0 {
+      let source = memory + 100 * i
+      let isSilent = i % 7 == 0
+      sounds.append((0..<100).map { isSilent ? 0 : source[$0] })
+      if !isSilent {
         _ = voice.voice.pointee.entries.push(
-          Entry(memory[i], frames: 100, layout: .float32(channels: 1), token: 1))
+          Entry(source, frames: 100, layout: .float32(channels: 1), token: 1))
       }
       try device.holding(voice) { voice.voice.pointee.start(at: StartPoint(.frame(10))) }
     }
-    for _ in 0..<3 { server.cycle(frames: 64) }
-    for (i, output) in server.clients[0].samples.enumerated() {
-      let sound = i % 7 == 0 ? [Float](repeating: 0, count: 100) : sounds[i]
-      #expect(Array(output[10..<110]) == sound && output[110...].allSatisfy { $0 == 0 }, "\(i)")
-    }
+    try body(server, sounds)
   }
 
   @Test func levelsAreMeasuredOnlyWhenAskedFor() throws {

@@ -3,8 +3,8 @@ import RealTime
 import Synchronization
 import System
 
-/// A weak reference to the owner of a voice or a recorder. Attachments would take longer to copy with the weak
-/// reference in them.
+/// A weak reference to the owner of a voice or a recorder. It is an object, because copies of a struct with a weak
+/// reference take longer than copies of one that refers to this object.
 final class OwnerReference: Sendable {
   weak let object: (any VoiceOwner)?
   init(_ object: any VoiceOwner) { self.object = object }
