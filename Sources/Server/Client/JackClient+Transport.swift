@@ -1,19 +1,8 @@
 import CJack
 import CRealTime
 
-/// JACK's transport: its state and its control, which any client has, and its timebase, which one client
-/// has at a time.
+/// JACK's transport: its control, which any client has, and its timebase, which one client has at a time.
 extension JackClient {
-  var transport: TransportState? {
-    whileOpen {
-      var position = jack_position_t()
-      let state = unsafe jack_transport_query(client, &position)
-      return TransportState(
-        isRolling: state == JackTransportRolling, frame: Int64(position.frame),
-        hostTime: UInt64(position.usecs) * 1000)
-    }
-  }
-
   func startTransport() { _ = whileOpen { unsafe jack_transport_start(client) } }
 
   func stopTransport() { _ = whileOpen { unsafe jack_transport_stop(client) } }

@@ -54,8 +54,6 @@ package protocol ServerClient: AnyObject, Sendable {
   /// Returns the largest latency in frames of the sound card's ports: from the card to `physicalInputs`
   /// for `.input`, from `physicalOutputs` to the card for `.output`.
   func cardLatency(_ direction: PortDirection) -> Int
-  /// State of the server's transport; nil if it has none.
-  var transport: TransportState? { get }
   /// Let the transport roll, stop it, or move it, for all clients of the server.
   func startTransport()
   func stopTransport()
@@ -132,7 +130,6 @@ extension ServerClient {
   package var realTimePriority: Int? { nil }
   package func otherPorts(_ direction: PortDirection, _ kind: PortKind) -> [String] { [] }
   package func cardLatency(_ direction: PortDirection) -> Int { 0 }
-  package var transport: TransportState? { nil }
   package func startTransport() {}
   package func stopTransport() {}
   package func locateTransport(to frame: Int64) {}

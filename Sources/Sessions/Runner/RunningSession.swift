@@ -269,8 +269,7 @@ package final class RunningSession: Sendable {
   package func pause() throws(SessionRunError) {
     let engine = try running()
     if engine.usesTransport {
-      let isRolling = engine.device.client.transport?.isRolling ?? false
-      if isRolling {
+      if engine.isSounding {
         engine.device.client.stopTransport()
       } else {
         engine.device.client.startTransport()

@@ -124,26 +124,28 @@ import Testing
       let running = try open(document, in: folder, on: jack)
       defer { running.end() }
       let engine = try #require(running.engine)
+      // JACK's clock runs behind its frames on a busy machine: both positions are those of one cycle.
       func isAtTheTransport() -> Bool {
-        guard let state = engine.device.client.transport, engine.isPlaying else { return false }
-        let frame = engine.device.frame(atHostTime: state.hostTime)
+        guard let state = engine.device.transport, engine.isPlaying else { return false }
         let run = engine.runs.withLock { $0[0] }
-        return abs(run.origin + frame - run.anchor - state.frame) <= 2
+        return run.origin + state.frame - run.anchor == state.position
       }
       try running.start()
       try wait(for: "the transport") { isAtTheTransport() }
-      #expect(engine.device.client.transport?.isRolling == true)
+      #expect(engine.device.transport?.isRolling == true)
       try running.locate(to: 12)
       try wait(for: "the other position") {
         isAtTheTransport() && engine.position(ofGroup: 0) >= 12 * 48000
       }
       try running.pause()
       try wait(for: "the pause") { engine.isPaused }
-      #expect(engine.device.client.transport?.isRolling == false)
-      // On a busy machine the transport's reading may come from a cycle before the pause.
+      // The latest cycle may have begun before the pause.
       try wait(for: "the transport's position") {
-        engine.position(ofGroup: 0) == engine.device.client.transport?.frame
+        let state = engine.device.transport
+        return state?.isRolling == false && state?.position == engine.position(ofGroup: 0)
       }
+      try running.pause()
+      try wait(for: "going on") { isAtTheTransport() && engine.device.transport?.isRolling == true }
       try running.stop()
       #expect(engine.position(ofGroup: 0) == 0)
     }
