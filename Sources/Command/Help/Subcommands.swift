@@ -1,4 +1,5 @@
 import ArgumentParser
+import Sessions
 
 /// The subcommands that a command line names.
 enum Subcommands {
@@ -24,11 +25,9 @@ enum Subcommands {
   }
 
   private static func message(for word: String, of path: String, _ names: [String]) -> String {
-    let near = namesNear(word, in: names)
-    let advice =
-      near.isEmpty
-      ? "the subcommands are \(names.sorted().joined(separator: ", "))"
-      : "did you mean \(near.map { "“\($0)”" }.joined(separator: " or "))?"
-    return "\(path) has no subcommand “\(printable(word))”: \(advice)"
+    let names = names.sorted()
+    let advice = NearWords.question(
+      word, in: names, otherwise: ": the subcommands are \(names.joined(separator: ", "))")
+    return "\(path) has no subcommand “\(printable(word))”\(advice)"
   }
 }

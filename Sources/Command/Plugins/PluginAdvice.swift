@@ -1,5 +1,6 @@
 import Graph
 import PluginHost
+import Sessions
 
 /// Messages about plugins that are not there, with the names that somebody may have meant.
 extension World {
@@ -19,9 +20,7 @@ extension World {
   func words(for error: HostError) -> String {
     switch error {
     case .unknownPlugin(let name):
-      let near = nearPlugins(to: name)
-      if near.isEmpty { return error.description }
-      return "\(error)\(didYouMean(among: near))"
+      return "\(error)\(NearWords.question(nearPlugins(to: name)))"
     case .unknownPort(let plugin, let symbol), .unknownParameter(let plugin, let symbol):
       guard let description = try? description(of: plugin) else { break }
       let controls = description.ports.filter { $0.kind == .control && $0.direction == .input }
@@ -44,7 +43,7 @@ extension World {
     // The beginnings of URIs are alike, so the ends are compared.
     let text = name.split(separator: "#", maxSplits: 1).first.map(String.init) ?? name
     let ends = plugins.map { Self.end(of: $0.uri) }
-    return nearWords(to: Self.end(of: text), among: ends + plugins.map(\.name))
+    return NearWords.find(Self.end(of: text), in: ends + plugins.map(\.name))
   }
 
   /// Returns the part of a URI behind its last separator.
@@ -52,16 +51,10 @@ extension World {
     uri.split(whereSeparator: { "/#:".contains($0) }).last.map(String.init) ?? uri
   }
 
-  private func didYouMean(among near: [String]) -> String {
-    "; did you mean \(near.map { "“\($0)”" }.joined(separator: " or "))?"
-  }
-
   /// Returns the end of a message that lists what a plugin has, the words near to `word` first.
   private func list(of kind: String, _ words: [String], near word: String) -> String {
     if words.isEmpty { return "; it has no \(kind)" }
-    let wanted = Array(word.lowercased())
-    let sorted = words.map { ($0, editDistance(wanted, Array($0.lowercased()), most: 1000)) }
-      .sorted { $0.1 < $1.1 }.map { "“\($0.0)”" }
+    let sorted = NearWords.sorted(words, by: word).map { "“\($0)”" }
     let most = 12
     let rest = sorted.count > most ? " and \(sorted.count - most) more" : ""
     return "; its \(kind) are \(sorted.prefix(most).joined(separator: ", "))\(rest)"

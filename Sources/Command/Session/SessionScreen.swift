@@ -107,6 +107,13 @@ final class SessionKeys: Sendable {
 
   private func select(_ track: Int) { selection.track.change { $0 = max(0, track) } }
 
+  private static let help = [
+    "space  start, stop            p  pause, go on",
+    "left, right  5 seconds; with shift, 60      0  the beginning      n  next start of a track",
+    "up, down  select a track      m, s  mute it, or only it      +, -  its volume",
+    "r  arm or disarm recordings   w  save      q  quit",
+  ]
+
   /// Seconds by which the arrows move.
   private static let step = 5.0
   private static let longStep = 60.0
@@ -141,6 +148,7 @@ final class SessionKeys: Sendable {
     case "r": toggleRecordings()
     case "w": run { session throws(SessionRunError) in try session.save() }
     case "q": session.askToQuit()
+    case "?": for line in Self.help { Screen.shared.say(line) }
     default: break
     }
   }

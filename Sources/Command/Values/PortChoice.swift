@@ -1,5 +1,6 @@
 import Glibc
 import Server
+import Sessions
 import System
 
 /// The values of an option that names ports of other clients, such as `--connect`.
@@ -87,7 +88,7 @@ struct PortChoice: Sendable {
       words += "; it is an \(other) port."
     } else {
       let clients = present.map { String($0.prefix { $0 != ":" }) }
-      words += didYouMean(text, among: clients + present)
+      words += NearWords.question(text, in: clients + present, otherwise: ".")
     }
     let most = 12
     let rest = present.count > most ? " and \(present.count - most) more" : ""

@@ -115,7 +115,7 @@ package struct SessionCheck {
     func check(_ bus: String?, _ ports: [String], _ path: SessionPath) {
       guard let bus else { return }
       if !known.contains(bus) {
-        let near = NearMiss.find(bus, in: names).map { "; did you mean “\($0)”?" } ?? ""
+        let near = NearWords.question(bus, in: names)
         faults.append(
           SessionFault(.error, path.appending(key: "bus"), "there is no bus “\(bus)”\(near)"))
       }
@@ -194,7 +194,7 @@ package struct SessionCheck {
       for (number, name) in group.tracks.enumerated() {
         let path = path.appending(index: number)
         if !known.contains(name) {
-          let near = NearMiss.find(name, in: names).map { "; did you mean “\($0)”?" } ?? ""
+          let near = NearWords.question(name, in: names)
           faults.append(SessionFault(.error, path, "there is no track “\(name)”\(near)"))
         } else if let owner = owners.updateValue(group.name, forKey: name) {
           faults.append(SessionFault(.error, path, "the group “\(owner)” has this track already"))
@@ -296,9 +296,7 @@ private struct SessionTargets {
   private func unknown(_ name: String, among names: [String: Int], _ path: SessionPath)
     -> SessionError
   {
-    let near = NearMiss.find(name, in: names.keys.sorted())
-    return .edit(
-      path: path.description,
-      reason: "there is no element “\(name)”" + (near.map { "; did you mean “\($0)”?" } ?? ""))
+    let near = NearWords.question(name, in: names.keys.sorted())
+    return .edit(path: path.description, reason: "there is no element “\(name)”\(near)")
   }
 }

@@ -312,12 +312,9 @@ extension SessionDocument {
   private static func unknown(
     _ step: SessionPath.Step, among fields: [FieldShape], at path: SessionPath
   ) -> SessionError {
-    let near = step.word.flatMap { NearMiss.find($0, in: fields) }
-    let hint = near.map { "; did you mean “\($0)”?" }
-    return .edit(
-      path: path.description,
-      reason: "unknown key\(hint ?? ": it is none of \(fields.map(\.key).joined(separator: ", "))")"
-    )
+    let none = ": it is none of \(fields.map(\.key).joined(separator: ", "))"
+    let near = step.word.map { NearWords.question($0, in: fields, otherwise: none) } ?? none
+    return .edit(path: path.description, reason: "unknown key\(near)")
   }
 
   private static func index(
@@ -334,7 +331,7 @@ extension SessionDocument {
     case .name(let name), .key(let name):
       if let index = elements.firstIndex(where: { label(of: $0) == name }) { return index }
       let names = elements.compactMap(label)
-      let near = NearMiss.find(name, in: names).map { "; did you mean “\($0)”?" } ?? ""
+      let near = NearWords.question(name, in: names)
       throw .edit(path: path.description, reason: "there is no element with this name\(near)")
     }
   }

@@ -88,7 +88,7 @@ extension SessionShape {
       if !rule.allows(text) { fault("“\(excerpt(text))” is not allowed: \(rule.words)") }
     case (.word(let words), .text(let text)):
       if !words.contains(text) {
-        let near = NearMiss.find(text, in: words).map { "; did you mean “\($0)”?" } ?? ""
+        let near = NearWords.question(text, in: words)
         fault("“\(excerpt(text))” is none of \(words.joined(separator: ", "))\(near)")
       }
     case (.number(let range, let unit), .integer), (.number(let range, let unit), .number):
@@ -176,7 +176,7 @@ extension SessionShape {
   private func unknown(_ key: String, among fields: [FieldShape], at path: SessionPath)
     -> SessionFault
   {
-    let near = NearMiss.find(key, in: fields).map { "; did you mean “\($0)”?" } ?? ""
+    let near = NearWords.question(key, in: fields)
     return SessionFault(.error, path.appending(name: key), "unknown key\(near)")
   }
 
@@ -216,44 +216,4 @@ func plain(_ number: Double) -> String {
 /// Shortens a text for a message.
 func excerpt(_ text: String) -> String {
   text.count > 60 ? "\(text.prefix(60))…" : text
-}
-
-/// A search for the known word that an unknown one was probably meant to be.
-enum NearMiss {
-  /// Returns the key of a field that `word` resembles, or for which it is a synonym.
-  static func find(_ word: String, in fields: [FieldShape]) -> String? {
-    let lower = word.lowercased()
-    return fields.first { $0.synonyms.contains(lower) }?.key ?? find(word, in: fields.map(\.key))
-  }
-
-  /// Returns the word at the least distance from `word`, if that is a third of its length at most.
-  /// A word of one or two letters resembles no other.
-  static func find(_ word: String, in words: [String]) -> String? {
-    // A long word is no slip of the keyboard, and comparing it takes long.
-    guard word.utf8.count <= 64 else { return nil }
-    let lower = Array(word.lowercased())
-    let distances = words.map { (word: $0, distance: distance(lower, Array($0.lowercased()))) }
-    guard let best = distances.min(by: { $0.distance < $1.distance }),
-      best.distance <= best.word.count / 3
-    else { return nil }
-    return best.word
-  }
-
-  /// Returns the number of edits between two words, with a swap of neighbours as one edit.
-  private static func distance(_ a: [Character], _ b: [Character]) -> Int {
-    var beforeLast = Array(0...b.count)
-    var last = beforeLast
-    for i in a.indices {
-      var row = [i + 1]
-      for j in b.indices {
-        var cost = min(last[j + 1] + 1, row[j] + 1, last[j] + (a[i] == b[j] ? 0 : 1))
-        if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] {
-          cost = min(cost, beforeLast[j - 1] + 1)
-        }
-        row.append(cost)
-      }
-      (beforeLast, last) = (last, row)
-    }
-    return last[b.count]
-  }
 }

@@ -35,11 +35,11 @@ import Testing
   }
 
   @Test(arguments: [
-    (["paly", "a.wav"], "cuejack has no subcommand “paly”: did you mean “play”?"),
-    (["help", "recrod"], "cuejack has no subcommand “recrod”: did you mean “record”?"),
-    (["plugins", "lsit"], "cuejack plugins has no subcommand “lsit”: did you mean “list”?"),
-    (["session", "rend"], "cuejack session has no subcommand “rend”: did you mean “render”?"),
-    (["help", "session", "sow"], "cuejack session has no subcommand “sow”: did you mean “show”?"),
+    (["paly", "a.wav"], "cuejack has no subcommand “paly”; did you mean “play”?"),
+    (["help", "recrod"], "cuejack has no subcommand “recrod”; did you mean “record”?"),
+    (["plugins", "lsit"], "cuejack plugins has no subcommand “lsit”; did you mean “list”?"),
+    (["session", "rend"], "cuejack session has no subcommand “rend”; did you mean “render”?"),
+    (["help", "session", "sow"], "cuejack session has no subcommand “sow”; did you mean “show”?"),
   ])
   func anUnknownSubcommandIsAnsweredWithANearOne(words: [String], error: String) throws {
     let result = try run(builtProduct(named: "cuejack").path, words)

@@ -74,6 +74,7 @@ import Testing
     try stage.press("+", shows: "+1.0 dB")
     try stage.press("-", shows: "+0.0 dB")
     try stage.press("-", shows: "-1.0 dB")
+    try stage.press("?", shows: "arm or disarm recordings")
     try stage.press("r", shows: "not saved")
     try stage.press("p", shows: "recording")
     try stage.press("w", shows: "playing")

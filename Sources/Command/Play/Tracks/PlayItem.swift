@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import Sessions
 
 /// A file, folder or playlist of `cuejack play`, with options of its own behind an @:
 /// `take.wav@gain=-6dB,start=1:30`.
@@ -81,8 +82,9 @@ struct ItemOptions: Sendable {
         loop = flag
       default:
         throw ValidationError(
-          "“\(key)” is no option of a file\(didYouMean(key, among: Self.keys)) There are "
-            + Self.keys.joined(separator: ", "))
+          "“\(key)” is no option of a file"
+            + NearWords.question(key, in: Self.keys, otherwise: ".")
+            + " There are \(Self.keys.joined(separator: ", "))")
       }
     }
   }

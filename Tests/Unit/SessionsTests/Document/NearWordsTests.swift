@@ -1,0 +1,28 @@
+import Sessions
+import Testing
+
+@Suite struct NearWordsTests {
+  @Test(arguments: [
+    ("mian", ["main", "mail"], ["main"]), ("GIAN", ["gain"], ["gain"]),
+    ("drums", ["drum", "drums2", "bass"], ["drum", "drums2"]),
+    ("rend", ["render", "play"], ["render"]),
+    ("re", ["record", "core", "render"], ["record", "render"]),
+    ("cor", ["record", "play"], ["record"]), ("fy", ["fx", "play"], ["fx"]),
+    ("abcdef", ["abcxyz"], []), ("abcdef", ["abcdxy"], ["abcdxy"]),
+    ("a", ["b", "ab"], []), ("", ["a", ""], []),
+    ("ab", ["ab1", "ab2", "ab3", "ab4"], ["ab1", "ab2", "ab3"]),
+  ])
+  func theNearestWordsAreFound(word: String, words: [String], near: [String]) {
+    #expect(NearWords.find(word, in: words) == near)
+  }
+
+  @Test func aLongWordIsNotCompared() {
+    let word = String(repeating: "a", count: 257)
+    #expect(NearWords.find(word, in: [word + "a"]).isEmpty)
+  }
+
+  @Test func theQuestionNamesAll() {
+    #expect(NearWords.question(["a", "b"]) == "; did you mean “a” or “b”?")
+    #expect(NearWords.question("x", in: ["abc"], otherwise: ".") == ".")
+  }
+}
