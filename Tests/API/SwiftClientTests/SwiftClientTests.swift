@@ -21,7 +21,7 @@ import Testing
 
   /// Returns the captured sound of both channels, from the first to the last sample.
   private func heard() throws -> [Float] {
-    #expect(card.wait(untilFrames: card.capturedFrames + 1))
+    try #require(card.wait(untilFrames: card.capturedFrames + 1))
     card.disarm()
     let samples = card.samples(channel: 0)
     #expect(card.samples(channel: 1) == samples)

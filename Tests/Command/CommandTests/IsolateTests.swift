@@ -99,13 +99,13 @@ import Testing
       try player.wait(for: "start frame")
       #expect(player.output.contains("512 frames of latency"))
       capture.arm()
-      #expect(capture.wait(untilFrames: server.rate))
+      try #require(capture.wait(untilFrames: server.rate))
       let processes = childProcesses(of: player.processIdentifier)
       #expect(processes.count == 1)
       for process in processes { kill(process, SIGKILL) }
       let before = capture.capturedFrames
       try player.waitForError("“Simple Amplifier” crashed (Killed): its input passes unchanged")
-      #expect(capture.wait(untilFrames: capture.capturedFrames + server.rate))
+      try #require(capture.wait(untilFrames: capture.capturedFrames + server.rate))
       capture.disarm()
       let heard = capture.samples(channel: 0)
       // A plugin that is late on a busy machine is as loud as its input then.

@@ -166,7 +166,7 @@ import Testing
       let player = try Playing(files.map(\.path) + start + ["--server", server.name], in: folder)
       try player.wait(for: "2.wav: server")
       watch.arm()
-      #expect(watch.wait(untilFrames: server.rate * 6 / 10))
+      try #require(watch.wait(untilFrames: server.rate * 6 / 10))
       if how == "stop" { server.stop() } else { server.kill() }
       try player.waitForError("went away: waiting until it is back")
       // The player can be stopped meanwhile.

@@ -34,7 +34,7 @@ import Testing
       capture.arm()
       try capture.setFreewheel(true)
       try #require(capture.wait(untilFrames: 1))
-      #expect(capture.wait(untilFrames: Int(at &- capture.firstFrame) + server.rate))
+      try #require(capture.wait(untilFrames: Int(at &- capture.firstFrame) + server.rate))
       try capture.setFreewheel(false)
       capture.disarm()
       let result = try player.result()

@@ -113,10 +113,10 @@ import Testing
     }
     capture.arm()
     try capture.setFreewheel(true)
-    #expect(capture.wait(untilFrames: 1))
+    try #require(capture.wait(untilFrames: 1))
     let start = UInt32(at[1])! &- capture.firstFrame
     try #require(start < 190 * server.rate, "the recorders were not ready in time")
-    #expect(capture.wait(untilFrames: Int(start) + server.rate, deadline: 60))
+    try #require(capture.wait(untilFrames: Int(start) + server.rate, deadline: 60))
     // In freewheel mode no client may leave the server.
     try capture.setFreewheel(false)
     let results = try recorders.map { recorder in

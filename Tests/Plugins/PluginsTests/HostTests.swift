@@ -101,7 +101,7 @@ extension PluginsTests {
           }
           try capture.connect("hosted:\(output)", toInput: 1)
           capture.arm()
-          #expect(capture.wait(untilFrames: 8192), "\(text(of: log))")
+          try #require(capture.wait(untilFrames: 8192), "\(text(of: log))")
           capture.disarm()
           #expect(capture.samples(channel: 0).contains { $0 != 0 && $0.isFinite }, "\(name)")
           jalv.send(signal: SIGINT)

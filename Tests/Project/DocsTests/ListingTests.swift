@@ -31,7 +31,7 @@ import Testing
       on: jack, name: "card", capacity: 120 * jack.rate, isSoundCard: true)
     card.arm()
     try body(["JACK_DEFAULT_SERVER": jack.name, "JACK_NO_START_SERVER": "1"])
-    #expect(card.wait(untilFrames: card.capturedFrames + 1))
+    try #require(card.wait(untilFrames: card.capturedFrames + 1))
     card.disarm()
     for channel in 0..<2 {
       #expect(card.samples(channel: channel).contains { $0 != 0 }, "channel \(channel) is silent")

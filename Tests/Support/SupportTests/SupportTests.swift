@@ -86,7 +86,7 @@ import Testing
     for channel in 1...2 { try capture.connect("emitter:out_\(channel)", toInput: channel) }
     try capture.setFreewheel(true)
     capture.arm()
-    #expect(capture.wait(untilFrames: frames, deadline: 120))
+    try #require(capture.wait(untilFrames: frames, deadline: 120))
     #expect(capture.isFull)
     #expect(capture.gaps == [])
     let first = capture.firstFrame
@@ -107,12 +107,12 @@ import Testing
     try capture.setFreewheel(true)
     #expect(capture.capturedFrames == 0)
     capture.arm()
-    #expect(capture.wait(untilFrames: 44100))
+    try #require(capture.wait(untilFrames: 44100))
     #expect(capture.samples(channel: 0).allSatisfy { $0 == 0 })
     let first = capture.firstFrame
     try capture.connect("emitter:out_1", toInput: 1)
     capture.arm()
-    #expect(capture.wait(untilFrames: 100))
+    try #require(capture.wait(untilFrames: 100))
     capture.disarm()
     let again = capture.capturedFrames
     #expect(capture.firstFrame != first)

@@ -62,11 +62,11 @@ struct JackPlaybackTests {
     let capture = try CaptureClient(on: jack, channels: 2, capacity: frames + 2 * Self.rate)
     for channel in 1...2 { try capture.connect("player:out_\(channel)", toInput: channel) }
     capture.arm()
-    #expect(capture.wait(untilFrames: 1024))
+    try #require(capture.wait(untilFrames: 1024))
     let start = try #require(queue.deviceTime).frame + Int64(Self.rate / 2) + 77
     try queue.start(at: .frame(start))
     try capture.setFreewheel(true)
-    #expect(capture.wait(untilFrames: frames + Self.rate, deadline: 60))
+    try #require(capture.wait(untilFrames: frames + Self.rate, deadline: 60))
     try capture.setFreewheel(false)
     capture.disarm()
 
@@ -122,11 +122,11 @@ struct JackPlaybackTests {
     let capture = try CaptureClient(on: jack, channels: 1, capacity: frames + 4 * Self.rate)
     try capture.connect("player:out_1", toInput: 1)
     capture.arm()
-    #expect(capture.wait(untilFrames: 4096))
+    try #require(capture.wait(untilFrames: 4096))
     // A busy machine may need a second for the start, and for a callback.
     let start = try #require(queue.deviceTime).frame + 100_345
     try queue.start(at: .frame(start))
-    #expect(capture.wait(untilFrames: frames + 3 * Self.rate, deadline: 60))
+    try #require(capture.wait(untilFrames: frames + 3 * Self.rate, deadline: 60))
     capture.disarm()
     let offset = Int(UInt32(truncatingIfNeeded: start) &- capture.firstFrame)
     #expect(Array(capture.samples(channel: 0)[offset..<(offset + frames)]) == expected[0])
@@ -150,12 +150,12 @@ struct JackPlaybackTests {
     let capture = try CaptureClient(on: jack, channels: 8, capacity: 4 * Self.rate)
     for i in 0..<8 { try capture.connect("player-\(i):out_1", toInput: i + 1) }
     capture.arm()
-    #expect(capture.wait(untilFrames: 1024))
+    try #require(capture.wait(untilFrames: 1024))
     let start = try #require(queues[0].deviceTime).frame + Int64(Self.rate)
     for queue in queues { try queue.start(at: .frame(start)) }
     // In real time, a busy machine would have late cycles.
     try capture.setFreewheel(true)
-    #expect(capture.wait(untilFrames: 3 * Self.rate))
+    try #require(capture.wait(untilFrames: 3 * Self.rate))
     try capture.setFreewheel(false)
     capture.disarm()
     #expect(capture.discontinuities == 0)

@@ -98,11 +98,11 @@ struct JackReturnTests {
     try jack.start()
     capture = try CaptureClient(on: jack, channels: 2, capacity: 20 * jack.rate)
     capture.arm()
-    #expect(capture.wait(untilFrames: 1))
+    try #require(capture.wait(untilFrames: 1))
     server.open()
     waitUntil { queue.isRunning }
     let heardUntil = capture.capturedFrames
-    #expect(capture.wait(untilFrames: heardUntil + 4 * 4096))
+    try #require(capture.wait(untilFrames: heardUntil + 4 * 4096))
     capture.disarm()
     let after = Array(sound(capture).prefix(4 * 4096))
     #expect(after.first == Float(given + 1))
@@ -255,7 +255,7 @@ struct JackReturnTests {
     waitUntil { !queue.isLost }
     try capture.connect("player:out_1", toInput: 1)
     capture.arm()
-    #expect(capture.wait(untilFrames: 3 * 4096))
+    try #require(capture.wait(untilFrames: 3 * 4096))
     #expect(queue.currentFrame == position)
     try queue.start()
     waitUntil { (queue.currentFrame ?? 0) > position + 3 * 4096 }
@@ -310,7 +310,7 @@ struct JackReturnTests {
     #expect(try queue.deviceSampleRate() == Double(rate))
     try capture.connect("player:out_1", toInput: 1)
     capture.arm()
-    #expect(capture.wait(untilFrames: rate))
+    try #require(capture.wait(untilFrames: rate))
     // The queue's clock tells when each frame is heard.
     let reading = queue.memory.voice.pointee.clock.read()
     capture.disarm()
@@ -343,16 +343,16 @@ struct JackReturnTests {
     let capture = try CaptureClient(on: jack, channels: 1, capacity: 20 * jack.rate)
     try capture.connect("player:out_1", toInput: 1)
     capture.arm()
-    #expect(capture.wait(untilFrames: 1))
+    try #require(capture.wait(untilFrames: 1))
     try queue.start()
     let periods = [4096, 1024, 8192, 4096]
     for period in periods.dropFirst() {
       let frames = capture.capturedFrames
-      #expect(capture.wait(untilFrames: frames + 3 * 8192))
+      try #require(capture.wait(untilFrames: frames + 3 * 8192))
       try capture.setPeriod(period)
     }
     let frames = capture.capturedFrames
-    #expect(capture.wait(untilFrames: frames + 3 * 8192))
+    try #require(capture.wait(untilFrames: frames + 3 * 8192))
     capture.disarm()
     #expect(!queue.isLost && queue.statistics.restarts == 0)
     // On a change, JACK's counter advances by the new period, but no time is lost.
@@ -383,7 +383,7 @@ struct JackReturnTests {
     #expect(capture.connections(of: "player:out_1") == ["capture:in_1"])
     #expect(capture.connections(of: "player:out_2") == ["capture:in_2"])
     let frames = capture.capturedFrames
-    #expect(capture.wait(untilFrames: frames + 3 * 4096))
+    try #require(capture.wait(untilFrames: frames + 3 * 4096))
     capture.disarm()
     // The left channel is unchanged. From one frame on, the right channel has half the amplitude.
     let left = capture.samples(channel: 0)

@@ -87,7 +87,7 @@ struct RecordingQueueTests {
     try copy.start()
     try await copy.write(packets: bytes, packets)
     try await copy.stopAfterPlaying()
-    #expect(studio.card.wait(untilFrames: studio.card.capturedFrames + studio.jack.period))
+    try #require(studio.card.wait(untilFrames: studio.card.capturedFrames + studio.jack.period))
     studio.card.disarm()
     let left = studio.card.samples(channel: 0)
     let first = try #require(left.firstIndex { $0 != 0 })

@@ -167,10 +167,10 @@ import Timeline
       defer { device.detach(memory) }
       try device.holding(memory) { memory.voice.pointee.start(at: StartPoint(.atOnce)) }
       capture.arm()
-      #expect(capture.wait(untilFrames: 4096))
+      try #require(capture.wait(untilFrames: 4096))
       for period in [2048, 1024, 8192, 512] {
         try capture.setPeriod(period)
-        #expect(capture.wait(untilFrames: capture.capturedFrames + max(4096, 2 * period)))
+        try #require(capture.wait(untilFrames: capture.capturedFrames + max(4096, 2 * period)))
       }
       capture.disarm()
     }
@@ -209,11 +209,11 @@ import Timeline
       let rig = try Rig(gain)
       gain.preparationMilliseconds = 100
       rig.capture.arm()
-      #expect(rig.capture.wait(untilFrames: 4096))
+      try #require(rig.capture.wait(untilFrames: 4096))
       try rig.capture.setPeriod(1024)
       #expect(waits { gain.prepared.count == 3 })
       #expect(gain.prepared.map(\.frames) == [64, 256, 1024])
-      #expect(rig.capture.wait(untilFrames: 40000))
+      try #require(rig.capture.wait(untilFrames: 40000))
       rig.capture.disarm()
       // Each captured frame belongs to its own cycle, whether or not cycles were late.
       var frame = rig.capture.firstFrame

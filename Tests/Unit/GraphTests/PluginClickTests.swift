@@ -194,7 +194,7 @@ import Timeline
     try device.connect("out", to: "capture:in_1")
     try capture.setFreewheel(true)
     capture.arm()
-    #expect(capture.wait(untilFrames: 1))
+    try #require(capture.wait(untilFrames: 1))
     var edits = 0
     var order = [a, b]
     while edits < 60 && !capture.isFull {

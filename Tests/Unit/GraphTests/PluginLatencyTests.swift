@@ -96,7 +96,7 @@ import Testing
       try capture.setFreewheel(true)
       defer { try? capture.setFreewheel(false) }
       capture.arm()
-      #expect(capture.wait(untilFrames: capture.capacity))
+      try #require(capture.wait(untilFrames: capture.capacity))
       capture.disarm()
       #expect(capture.gaps == [])
       return (0..<4).map { capture.samples(channel: $0) }

@@ -53,12 +53,12 @@ private final class Sine: GraphNode, @unchecked Sendable {
     #expect(try latency().contains("port capture latency = [ 256 256 ] frames"))
     try capture.setFreewheel(true)
     capture.arm()
-    #expect(capture.wait(untilFrames: 20_000))
+    try #require(capture.wait(untilFrames: 20_000))
     kill(amp.process.identifier, SIGKILL)
     let end = Date() + 20
     while !"\(graph)".contains("bypassed"), Date() < end { usleep(1000) }
     #expect("\(graph)".contains("bypassed"))
-    #expect(capture.wait(untilFrames: min(capture.capturedFrames + 20_000, capture.capacity)))
+    try #require(capture.wait(untilFrames: min(capture.capturedFrames + 20_000, capture.capacity)))
     capture.disarm()
     try capture.setFreewheel(false)
     // The latency is the same as before.

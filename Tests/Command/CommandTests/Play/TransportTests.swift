@@ -30,7 +30,7 @@ import Testing
       try capture.connect("cuejack-play:out_1", toInput: 1)
       try capture.connect("cuejack-play-2:out_1", toInput: 2)
       capture.arm()
-      #expect(capture.wait(untilFrames: 1))
+      try #require(capture.wait(untilFrames: 1))
     }
 
     /// Frame of the recording at which the transport's frame 0 is, while it rolls.
@@ -48,7 +48,7 @@ import Testing
       from position: Int, count: Int = 20_000, _ location: SourceLocation = #_sourceLocation
     ) throws {
       let frame = try zero() + position
-      #expect(capture.wait(untilFrames: frame + count), sourceLocation: location)
+      try #require(capture.wait(untilFrames: frame + count), sourceLocation: location)
       for channel in 0..<2 {
         let heard = capture.samples(channel: channel)[frame..<frame + count]
         let wrong = zip(heard, files[channel].samples[0][position...]).enumerated().first {
@@ -71,7 +71,7 @@ import Testing
   @Test func theFilesAreWhereTheTransportIs() throws {
     try withTemporaryFolder { folder in
       let stage = try Stage(in: folder)
-      #expect(stage.capture.wait(untilFrames: 24_000))
+      try #require(stage.capture.wait(untilFrames: 24_000))
       stage.expectSilence(since: 0)
       stage.conductor.start()
       try stage.expectHeard(from: 0)
@@ -79,7 +79,7 @@ import Testing
       try wait(for: "the stop") { stage.conductor.begin == nil }
       // The command hears of the stop in the cycle in which it happens.
       let stopped = stage.capture.capturedFrames + 12_000
-      #expect(stage.capture.wait(untilFrames: stopped + 12_000))
+      try #require(stage.capture.wait(untilFrames: stopped + 12_000))
       stage.expectSilence(since: stopped)
       stage.conductor.locate(100_003)
       stage.conductor.start()

@@ -73,7 +73,7 @@ import Testing
       try terminal.wait(for: "waiting for the key space")
       let clock = try CaptureClient(on: server, name: "clock", channels: 1, capacity: 600_000)
       clock.arm()
-      #expect(clock.wait(untilFrames: 96_000))
+      try #require(clock.wait(untilFrames: 96_000))
       let before = clock.frameTime
       terminal.type(" ")
       try terminal.wait(for: "records from frame")
@@ -108,7 +108,7 @@ import Testing
       try recorder.wait(for: "waiting for the transport")
       let clock = try CaptureClient(on: server, name: "clock", channels: 1, capacity: 600_000)
       clock.arm()
-      #expect(clock.wait(untilFrames: 20_000))
+      try #require(clock.wait(untilFrames: 20_000))
       // Only the name is reserved.
       #expect(try Data(contentsOf: URL(fileURLWithPath: file)).isEmpty)
       conductor.start()

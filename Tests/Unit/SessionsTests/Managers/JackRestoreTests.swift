@@ -115,7 +115,7 @@ import Testing
     try wait(for: "the end of the tracks") { try running.value("running") == .bool(false) }
     key.strike()
     let done = capture.capturedFrames + 24000
-    #expect(capture.wait(untilFrames: done, deadline: 60))
+    try #require(capture.wait(untilFrames: done, deadline: 60))
     capture.disarm()
     let note = try key.endOfKey()
     func part(_ channel: Int, from counter: UInt32, _ count: Int) throws -> [Float] {

@@ -175,7 +175,7 @@ import Testing
       capture.arm()
       let frame = Int64(try #require(try value("frame", client)?.number)) + 24000
       try client.send(OSCMessage("/cuejack/start/at", .long(frame)))
-      #expect(capture.wait(untilFrames: 36000))
+      try #require(capture.wait(untilFrames: 36000))
       let samples = capture.samples(channel: 0)
       let first = try #require(samples.firstIndex { $0 != 0 })
       #expect(capture.firstFrame &+ UInt32(first) == UInt32(truncatingIfNeeded: frame))

@@ -106,7 +106,7 @@ struct NetworkTests {
     usleep(500_000)
     capture.arm()
     try set("start")
-    #expect(capture.wait(untilFrames: 5 * 48000))
+    try #require(capture.wait(untilFrames: 5 * 48000))
     capture.disarm()
     let (a, b) = (capture.samples(channel: 0), capture.samples(channel: 1))
     guard let i = a.firstIndex(where: { $0 != 0 }), let j = b.firstIndex(where: { $0 != 0 }) else {

@@ -49,7 +49,7 @@ import Testing
 
     /// Captures some more frames, and returns what a track was heard to play at frame times.
     func heard(_ track: Int, at frame: Int, count: Int) throws -> [Float] {
-      #expect(capture.wait(untilFrames: 1))
+      try #require(capture.wait(untilFrames: 1))
       let first = Int(Int32(bitPattern: UInt32(truncatingIfNeeded: frame) &- capture.firstFrame))
       guard capture.wait(untilFrames: first + count) else { throw SupportError("no frames") }
       capture.disarm()
@@ -307,7 +307,7 @@ import Testing
         try capture.connect("session:\(port)", toInput: index + 1)
       }
       capture.arm()
-      #expect(capture.wait(untilFrames: 24000))
+      try #require(capture.wait(untilFrames: 24000))
       capture.disarm()
       let position = Int(capture.firstFrame) - (try #require(conductor.begin)) + 12000
       // It goes on where it was, no earlier than it had come.
