@@ -74,19 +74,21 @@ import Testing
       let clock = try CaptureClient(on: server, name: "clock", channels: 1, capacity: 600_000)
       clock.arm()
       try #require(clock.wait(untilFrames: 96_000))
-      let before = clock.frameTime
+      // JACK's clock is not where its frames are on a busy machine: the frames that are there count.
+      func frame() -> UInt32 { clock.firstFrame &+ UInt32(clock.capturedFrames) }
+      let before = frame()
       terminal.type(" ")
       try terminal.wait(for: "records from frame")
-      let after = clock.frameTime
+      let after = frame()
       try waitForSize(600_000, of: [file])
       terminal.type("q")
       #expect(terminal.wait(seconds: 30) == 0, "\(terminal.text)")
       let begin = try start(terminal.text)
       // The key was pressed a second after the first frame. What the recorder has by then ends up to two
-      // periods before the server's present frame.
+      // periods from what the capture has.
       let key = begin &+ UInt32(server.rate)
       #expect(Int32(bitPattern: key &- before) >= -2 * 1024)
-      #expect(Int32(bitPattern: after &- key) >= 0)
+      #expect(Int32(bitPattern: after &- key) >= -2 * 1024)
       let (frames, first, wrong) = try emitted(file)
       #expect(first == begin & 0x3f_ffff && frames > server.rate)
       if terminal.text.contains("overruns: 0, ") { #expect(wrong == 0) }
