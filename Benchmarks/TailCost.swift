@@ -62,7 +62,7 @@ struct TailCost: Row {
       }
       for (program, path, arguments) in programs
       where program != "ecasound" || isThere("ecasound", telling: true) {
-        // On a busy machine ecasound may stand still as it starts.
+        // On a busy machine ecasound sometimes connects nothing or stays silent: it is started again.
         for attempt in 1...3 {
           progress("tails: \(program), \(files.count) tracks for \(effort.tailSeconds) s")
           let jack = try server()
@@ -77,9 +77,9 @@ struct TailCost: Row {
             found(try measure(program, files.count, on: jack, effort.tailSeconds))
             break
           } catch {
-            guard program == "ecasound", attempt < 3 else {
-              throw SupportError("\(program): \(error): \(text(of: output).suffix(1000))")
-            }
+            let failure = "\(program): \(error): \(text(of: output).suffix(1000))"
+            guard program == "ecasound", attempt < 3 else { throw SupportError(failure) }
+            progress("tails: again, because of \(failure)")
           }
         }
       }
@@ -140,7 +140,7 @@ struct TailCost: Row {
     var lasted = 0
     try withBusyCores(true) {
       cue_lateness_start(lateness)
-      // A program that is late in each cycle of a short time is heard a little later.
+      // On a busy machine a program may be late in each cycle of a second: one that counts is waited for.
       while lasted < seconds || cue_lateness_cycles(lateness) == 0 && lasted < seconds + 30 {
         sleep(1)
         lasted += 1

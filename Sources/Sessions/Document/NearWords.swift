@@ -3,10 +3,11 @@ package enum NearWords {
   /// Returns the words that `word` resembles, the nearest first, at most three. Case does not count.
   ///
   /// It resembles the words at a distance of one edit, or of a third of its letters if that is more; those that
-  /// begin with it, if it has two letters; and those that contain it, if it has three.
+  /// begin with it, if it has at least two letters; and those that contain it, if it has at least three. A single
+  /// letter resembles itself only.
   package static func find(_ word: String, in words: some Sequence<String>) -> [String] {
     // A long word is no slip of the keyboard, and comparing it takes long.
-    guard word.utf8.count <= 256 else { return [] }
+    guard word.utf8.count <= 64 else { return [] }
     let wanted = word.lowercased()
     let letters = Array(wanted)
     let most = max(1, letters.count / 3)

@@ -109,21 +109,11 @@ extension JSONValue: Codable {
     case .null:
       var container = encoder.singleValueContainer()
       try container.encodeNil()
-    case .flag(let value):
-      var container = encoder.singleValueContainer()
-      try container.encode(value)
-    case .integer(let value):
-      var container = encoder.singleValueContainer()
-      try container.encode(value)
-    case .number(let value):
-      var container = encoder.singleValueContainer()
-      try container.encode(value)
-    case .text(let value):
-      var container = encoder.singleValueContainer()
-      try container.encode(value)
-    case .list(let elements):
-      var container = encoder.unkeyedContainer()
-      for element in elements { try container.encode(element) }
+    case .flag(let value): try value.encode(to: encoder)
+    case .integer(let value): try value.encode(to: encoder)
+    case .number(let value): try value.encode(to: encoder)
+    case .text(let value): try value.encode(to: encoder)
+    case .list(let elements): try elements.encode(to: encoder)
     case .table(let members):
       var container = encoder.container(keyedBy: Key.self)
       for (key, value) in members { try container.encode(value, forKey: Key(stringValue: key)) }
