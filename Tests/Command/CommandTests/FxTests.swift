@@ -68,9 +68,9 @@ import Testing
     let capture = try CaptureClient(on: server, channels: 1, capacity: 1 << 17)
     let player = try start(
       ["--plugin", Self.amp, "--connect-in", "emitter", "--connect-out", "capture"]
-        + ["--midi-in", "keys:out", "--map", "cc7=1:gain:-20..20", "--seconds", "1.5"], on: server)
+        + ["--midi-in", "keys:out", "--map", "cc7=1:gain:-20..20", "--seconds", "4"], on: server)
     try player.wait(for: "cuejack-fx:midi_in <- keys:out")
-    try keys.play([Keys.Message(capture.frameTime &+ 4096, [0xb0, 7, 0])])
+    try keys.play([Keys.Message(capture.cycleFrame &+ 4096, [0xb0, 7, 0])])
     capture.arm()
     // The gain falls to a tenth.
     try #require(capture.wait(untilFrames: 32_000))
@@ -80,7 +80,7 @@ import Testing
     #expect(abs(capture.samples(channel: 0)[last] - sent * 0.1) < 0.02 * sent)
     let result = try player.result()
     #expect(result.status == 0 && result.errors == "", "\(result)")
-    #expect(result.output.contains("cuejack-fx: processed 72000 frames"), "\(result)")
+    #expect(result.output.contains("cuejack-fx: processed 192000 frames"), "\(result)")
     withExtendedLifetime(emitter) {}
   }
 
@@ -94,7 +94,7 @@ import Testing
     try player.wait(for: "cuejack-fx:midi_in <- keys:out")
     #expect(capture.ports(matching: "cuejack-fx:in", .inputs) == [])
     #expect(player.output.contains("cuejack-fx:out_2 -> capture:in_2"), "\(player.output)")
-    let frame = capture.frameTime &+ UInt32(4 * server.rate)
+    let frame = capture.cycleFrame &+ UInt32(4 * server.rate)
     try keys.play([Keys.Message(frame, [0x90, 60, 100])])
     try capture.setFreewheel(true)
     capture.arm()

@@ -42,7 +42,7 @@ import Testing
           }, Unmanaged.passUnretained(pace).toOpaque(), &status))
       defer { cue_lockstep_close(lockstep) }
       let clock = try CaptureClient(on: server, name: "clock", channels: 1, capacity: 1)
-      let start = clock.frameTime &+ UInt32(10 * server.rate)
+      let start = clock.cycleFrame &+ UInt32(10 * server.rate)
       let program =
         if let proof { "\(proof)/cuejack" } else { try builtProduct(named: "cuejack").path }
       let output = folder.appendingPathComponent("output")

@@ -16,7 +16,7 @@ import Testing
       let keys = try Keys(on: server)
       let listener = try Keys(on: server, name: "listener")
       let capture = try CaptureClient(on: server, channels: 1, capacity: 20 * server.rate)
-      let at = capture.frameTime &+ UInt32(10 * server.rate)
+      let at = capture.cycleFrame &+ UInt32(10 * server.rate)
       let player = try Playing(
         [
           file.path, "--at", "\(at)", "--server", server.name, "--connect", "capture:in_1",

@@ -221,7 +221,7 @@ import Testing
       }
       let server = try JackDaemon(period: 1024)
       let probe = try CaptureClient(on: server, capacity: 0)
-      let past = "\(probe.frameTime)"
+      let past = "\(probe.cycleFrame)"
       usleep(100_000)
       let result = try play(
         files.map(\.path) + arguments.map { $0 == "PAST" ? past : $0 } + ["--server", server.name])

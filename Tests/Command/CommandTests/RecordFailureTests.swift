@@ -16,7 +16,7 @@ import Testing
       var oldest = Int.max
       // A busy machine may stall for longer, so try up to three times.
       for attempt in 1...3 where oldest > server.rate {
-        let start = clock.frameTime &+ UInt32(10 * server.rate)
+        let start = clock.cycleFrame &+ UInt32(10 * server.rate)
         let files = ends.map { folder.appendingPathComponent("\(attempt).\($0)").path }
         let recorders = try files.enumerated().map { number, file in
           let recorder = try Playing(
@@ -28,7 +28,7 @@ import Testing
           return recorder
         }
         try waitForSize(1_000_000, of: Array(files.prefix(6)))
-        let killed = clock.frameTime
+        let killed = clock.cycleFrame
         for recorder in recorders { recorder.send(signal: SIGKILL) }
         for recorder in recorders { #expect(try recorder.result().status == 128 + SIGKILL) }
         oldest = 0
@@ -59,7 +59,7 @@ import Testing
       let server = try JackDaemon(period: 1024)
       let noise = try WaveFile("noise.wav", in: folder, coding: .s16, frames: 60_000)
       let clock = try CaptureClient(on: server, name: "clock", channels: 1, capacity: 1)
-      let start = clock.frameTime &+ UInt32(10 * server.rate)
+      let start = clock.cycleFrame &+ UInt32(10 * server.rate)
       let at = ["--at", "\(start)", "--server", server.name]
       let player = try Playing(
         [noise.path, "--loop", "--no-connect", "--name", "player"] + at, in: folder)
@@ -73,9 +73,9 @@ import Testing
         try recorder.wait(for: ":in_2")
         return recorder
       }
-      try #require(Int32(bitPattern: start &- clock.frameTime) > 0, "they were not ready in time")
+      try #require(Int32(bitPattern: start &- clock.cycleFrame) > 0, "they were not ready in time")
       let end = Date(timeIntervalSinceNow: 60)
-      while Int32(bitPattern: clock.frameTime &- start) < 3 * server.rate, Date() < end {
+      while Int32(bitPattern: clock.cycleFrame &- start) < 3 * server.rate, Date() < end {
         usleep(5000)
       }
       for recorder in recorders { recorder.send(signal: SIGKILL) }

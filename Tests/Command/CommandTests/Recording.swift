@@ -20,7 +20,7 @@ struct Recording {
     let server = try JackDaemon()
     let capture = try CaptureClient(on: server, channels: channels, capacity: 20 * server.rate)
     // Leave enough real time for the players to get ready.
-    let at = capture.frameTime &+ UInt32(10 * server.rate)
+    let at = capture.cycleFrame &+ UInt32(10 * server.rate)
     let players = try commands.map {
       try Playing(
         $0 + ["--at", "\(at)", "--server", server.name], in: folder, environment: environment)

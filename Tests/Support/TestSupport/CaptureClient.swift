@@ -163,10 +163,10 @@ package final class CaptureClient: @unchecked Sendable {
     freewheels = on
   }
 
-  /// JACK's current frame time, an estimate.
-  package var frameTime: UInt32 { jack_frame_time(client) }
-
   /// JACK's frame time at the beginning of the latest cycle.
+  ///
+  /// Unlike JACK's estimate of the current frame time, it is as exact as captured frames. If cycles are
+  /// late, the estimate may differ from them by half a second.
   package var cycleFrame: UInt32 { jack_last_frame_time(client) }
 
   /// Waits until `condition` holds. Returns `false` after `deadline` seconds.

@@ -22,7 +22,7 @@ import Testing
       let first = try #require(
         (0..<noise.frames).first { frame in noise.samples.contains { abs($0[frame]) > level } })
       let clock = try CaptureClient(on: server, name: "clock", channels: 1, capacity: 1)
-      let at = clock.frameTime &+ UInt32(4 * server.rate)
+      let at = clock.cycleFrame &+ UInt32(4 * server.rate)
       let player = try Playing(
         [noise.path, "--no-connect", "--name", "player", "--at", "\(at)", "--server", server.name],
         in: folder)
@@ -36,7 +36,7 @@ import Testing
           "--server", server.name,
         ] + (preRoll > 0 ? ["--pre-roll", "\(preRoll)f"] : []), in: folder)
       try recorder.wait(for: "waiting for a sample above 0.5")
-      try #require(Int32(bitPattern: at &- clock.frameTime) > 0, "they were not ready in time")
+      try #require(Int32(bitPattern: at &- clock.cycleFrame) > 0, "they were not ready in time")
       let result = try recorder.result()
       #expect(result.status == 0, "\(result)")
       let begin = at &+ UInt32(first) &- UInt32(preRoll)

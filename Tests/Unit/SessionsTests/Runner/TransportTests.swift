@@ -137,7 +137,7 @@ import Testing
       let stage = try Stage(document, in: folder)
       let keys = try Keys(on: stage.jack)
       try stage.capture.connect("keys:out", to: "session:midi_in")
-      let soon = stage.capture.frameTime &+ 9600
+      let soon = stage.capture.cycleFrame &+ 9600
       try keys.play([
         Keys.Message(soon, [0x90, 60, 100]), Keys.Message(soon &+ 10, [0x91, 61, 100]),
         Keys.Message(soon &+ 4800, [0x91, 60, 100]),
@@ -182,7 +182,7 @@ import Testing
       try stage.capture.connect("keys:out", to: "session:midi_in")
       try stage.running.start()
       try wait(for: "sound") { stage.engine.isSounding }
-      let soon = stage.capture.frameTime &+ 4800
+      let soon = stage.capture.cycleFrame &+ 4800
       try keys.play(
         [
           [0xB1, 7, 0], [0xB0, 7, 127], [0xB0, 99, 2], [0xB0, 98, 44], [0xB0, 6, 0],
@@ -197,7 +197,7 @@ import Testing
       let path = "\(folder.path)/s"
       #expect(try SessionStore.read(path).document.tracks[1].volume == -12)
       // The plugin hears its controller in the cycle: 20 dB less, behind a fader at -12 dB.
-      let frame = Int(stage.capture.frameTime &+ 9600)
+      let frame = Int(stage.capture.cycleFrame &+ 9600)
       let (origin, anchor) = stage.engine.runs.withLock { ($0[0].origin, $0[0].anchor) }
       let position =
         Int(origin) + Int(Int32(bitPattern: UInt32(frame) &- UInt32(truncatingIfNeeded: anchor)))
