@@ -10,13 +10,19 @@ struct TailCost: Row {
   var program: String
   /// 0 for the client that only writes numbers.
   var tracks: Int
-  var seconds: Int
-  var cycles: Int
+  var tail: Tail?
+  /// The reason why there are no numbers; nil if there are.
+  var missing: String?
+
   /// Time from the begin of a cycle until all sound of the program was there, in microseconds.
-  var median: Double
-  var of999In1000: Double
-  var longest: Double
-  var xruns: Int
+  struct Tail: Codable {
+    var seconds: Int
+    var cycles: Int
+    var median: Double
+    var of999In1000: Double
+    var longest: Double
+    var xruns: Int
+  }
 
   /// Period of the server in frames, at 48 kHz.
   static let period = 64
@@ -57,13 +63,15 @@ struct TailCost: Row {
         defer { jack.stop() }
         let emitter = try Emitter(on: jack, name: "tracks")
         try withExtendedLifetime(emitter) {
-          found(try measure("a C client alone", 0, on: jack, seconds))
+          let tail = try measure(on: jack, seconds)
+          found(TailCost(program: "a C client alone", tracks: 0, tail: tail))
         }
       }
       for (program, path, arguments) in programs
       where program != "ecasound" || isThere("ecasound", telling: true) {
         // On a busy machine ecasound sometimes connects nothing or stays silent: it is started again.
-        for attempt in 1...3 {
+        var row = TailCost(program: program, tracks: files.count)
+        for attempt in 1...3 where row.tail == nil {
           progress("tails: \(program), \(files.count) tracks for \(effort.tailSeconds) s")
           let jack = try server()
           defer { jack.stop() }
@@ -74,14 +82,15 @@ struct TailCost: Row {
             output: output)
           defer { child.end() }
           do {
-            found(try measure(program, files.count, on: jack, effort.tailSeconds))
-            break
+            row.tail = try measure(on: jack, effort.tailSeconds)
           } catch {
             let failure = "\(program): \(error): \(text(of: output).suffix(1000))"
-            guard program == "ecasound", attempt < 3 else { throw SupportError(failure) }
-            progress("tails: again, because of \(failure)")
+            guard program == "ecasound" else { throw SupportError(failure) }
+            progress("tails: attempt \(attempt) of 3: \(failure)")
           }
         }
+        if row.tail == nil { row.missing = "silent in 3 attempts" }
+        found(row)
       }
     }
   }
@@ -121,9 +130,7 @@ struct TailCost: Row {
     }
   }
 
-  private static func measure(_ program: String, _ tracks: Int, on jack: JackDaemon, _ seconds: Int)
-    throws -> TailCost
-  {
+  private static func measure(on jack: JackDaemon, _ seconds: Int) throws -> Tail {
     var status = JackStatus(rawValue: 0)
     guard let lateness = cue_lateness_open(jack.name, "lateness", &status) else {
       throw SupportError("no client can be opened: JACK status \(status.rawValue)")
@@ -148,10 +155,9 @@ struct TailCost: Row {
       cue_lateness_stop(lateness)
     }
     func longest(_ share: Double) -> Double { Double(cue_lateness_of(lateness, share)) }
-    return TailCost(
-      program: program, tracks: tracks, seconds: lasted,
-      cycles: Int(cue_lateness_cycles(lateness)),
-      median: longest(0.5), of999In1000: longest(0.999), longest: longest(1),
+    return Tail(
+      seconds: lasted, cycles: Int(cue_lateness_cycles(lateness)), median: longest(0.5),
+      of999In1000: longest(0.999), longest: longest(1),
       xruns: Int(cue_lateness_xruns(lateness)))
   }
 
@@ -176,10 +182,12 @@ struct TailCost: Row {
   }
 
   func lines(after rows: [TailCost]) -> [String] {
-    [
-      left(program, 22) + right("\(seconds)", 7) + right("\(cycles)", 9)
-        + right("\(number(median, 0)) µs", 10) + right("\(number(of999In1000, 0)) µs", 15)
-        + right("\(number(longest, 0)) µs", 11) + right("\(xruns)", 8)
+    guard let tail else { return [left(program, 22) + (missing ?? "")] }
+    return [
+      left(program, 22) + right("\(tail.seconds)", 7) + right("\(tail.cycles)", 9)
+        + right("\(number(tail.median, 0)) µs", 10)
+        + right("\(number(tail.of999In1000, 0)) µs", 15)
+        + right("\(number(tail.longest, 0)) µs", 11) + right("\(tail.xruns)", 8)
     ]
   }
 }

@@ -200,9 +200,15 @@ import Testing
         "a C client alone", "cuejack session run", "ecasound",
       ])
     for row in tails {
-      let cycles = ["median", "of999In1000", "longest"].map { row[$0] as? Double ?? .nan }
+      // ecasound may stay silent on a busy machine.
+      if row["program"] as? String == "ecasound", let missing = row["missing"] as? String {
+        #expect(missing.contains("silent"))
+        continue
+      }
+      let tail = try #require(row["tail"] as? [String: Any], "\(row)")
+      let cycles = ["median", "of999In1000", "longest"].map { tail[$0] as? Double ?? .nan }
       #expect(
-        cycles == cycles.sorted() && cycles[0] > 0 && row["cycles"] as? Int ?? 0 > 0, "\(row)")
+        cycles == cycles.sorted() && cycles[0] > 0 && tail["cycles"] as? Int ?? 0 > 0, "\(row)")
     }
 
     let machine = try #require(report["machine"] as? [String: Any])
