@@ -67,8 +67,7 @@ struct Convert: ParsableCommand {
   @Flag(help: "Print events as JSON, one object on a line, instead of text.")
   var json = false
 
-  @Flag(help: "Print more messages to standard error.")
-  var verbose = false
+  @OptionGroup var log: LogOption
 
   func validate() throws {
     try checkOnce([
@@ -93,7 +92,7 @@ struct Convert: ParsableCommand {
   func run() throws {
     if json { Screen.shared.startEvents() }
     let signals = StopSignals {}
-    CommandLog.start(isVerbose: verbose)
+    log.start()
     let jobs: [ConversionJob]
     do throws(SoundFileError) {
       jobs =

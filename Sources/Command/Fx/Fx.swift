@@ -85,16 +85,12 @@ struct Fx: ParsableCommand {
     transform: TimeValue.init(parsing:))
   var seconds: TimeValue?
 
-  @Option(
-    help: "The JACK server, which must be running. Default: started if none runs.",
-    completion: .servers)
-  var server: String?
+  @OptionGroup var server: ServerOption
 
   @Option(help: "The name of the JACK client. Default: cuejack-fx.")
   var name: String?
 
-  @Flag(help: "Print more messages to standard error.")
-  var verbose = false
+  @OptionGroup var log: LogOption
 
   static let clientName = "cuejack-fx"
 
@@ -104,7 +100,7 @@ struct Fx: ParsableCommand {
     try check(
       channels.map { (1...64).contains($0) } ?? true, "--channels takes a number from 1 to 64")
     try check(seconds?.isZero != true, "--seconds takes a time greater than 0")
-    try checkClient(name: name, server: server)
+    try checkClientName(name)
     for (option, values) in [("--connect-in", connectIn), ("--connect-out", connectOut)] {
       try check(values.allSatisfy { !$0.isEmpty }, "\(option) takes a port, a client or a pattern")
     }
@@ -116,10 +112,10 @@ struct Fx: ParsableCommand {
   }
 
   func run() throws {
-    JackServer(named: server).joinPipeWire()
+    server.jack().joinPipeWire()
     let awake = DispatchSemaphore(value: 0)
     let signals = StopSignals { awake.signal() }
-    CommandLog.start(isVerbose: verbose)
+    log.start()
     let session = try FxSession(self, signals, awake)
     defer { session.close() }
     try session.run()

@@ -26,7 +26,7 @@ struct FxSession {
     }
     client = try PluginClient(
       plugins, channels: command.channels ?? width.channels,
-      inputs: command.channels ?? width.inputs, on: JackServer(named: command.server),
+      inputs: command.channels ?? width.inputs, on: command.server.jack(),
       named: command.name ?? Fx.clientName, title: printable(title.joined(separator: ", ")),
       PluginClient.Connections(
         outputs: { client, ports in

@@ -220,7 +220,7 @@ struct Play: ParsableCommand {
         "--render needs an end: give --seconds with --loop")
     }
     let playsOnly = [
-      ("--at", client.at != nil), ("--transport", transport), ("--server", client.server != nil),
+      ("--at", client.at != nil), ("--transport", transport), ("--server", client.server.name != nil),
       ("--connect", !client.connect.isEmpty), ("--no-connect", client.noConnect),
     ]
     for (option, isGiven) in playsOnly where isGiven {
@@ -242,7 +242,7 @@ struct Play: ParsableCommand {
     if rendering.path == nil { client.joinPipeWire() }
     let awake = DispatchSemaphore(value: 0)
     let signals = StopSignals { awake.signal() }
-    CommandLog.start(isVerbose: client.verbose)
+    client.log.start()
     if rendering.path == "-" { Screen.shared.leaveStandardOutput() }
     let tracks = files.isEmpty ? [] : try openAll(signals)
     if let path = rendering.path {

@@ -76,7 +76,7 @@ struct Record: ParsableCommand {
     client.joinPipeWire()
     let awake = DispatchSemaphore(value: 0)
     let signals = StopSignals { awake.signal() }
-    CommandLog.start(isVerbose: client.verbose)
+    client.log.start()
     let names = try take.names(for: file)
     let (kind, claim) = try telling { () throws(SoundFileError) in
       let kind = try SoundFormat(

@@ -56,8 +56,7 @@ struct RenderSession: ParsableCommand {
 
   @OptionGroup var threads: ThreadOptions
 
-  @Flag(help: "Print more messages to standard error.")
-  var verbose = false
+  @OptionGroup var log: LogOption
 
   func validate() throws {
     if let rate {
@@ -75,7 +74,7 @@ struct RenderSession: ParsableCommand {
 
   func run() throws {
     let signals = StopSignals {}
-    CommandLog.start(isVerbose: verbose)
+    log.start()
     let reading = try Session.telling { () throws(SessionError) in
       try SessionStore.read(folder)
     }

@@ -37,10 +37,7 @@ struct RunSession: ParsableCommand {
     completion: .directory)
   var folder: String?
 
-  @Option(
-    help: "The JACK server, which must be running. Default: started if none runs.",
-    completion: .servers)
-  var server: String?
+  @OptionGroup var server: ServerOption
 
   @Option(help: "The name of the JACK client. Default: the session's name.")
   var name: String?
@@ -78,19 +75,13 @@ struct RunSession: ParsableCommand {
 
   @OptionGroup var threads: ThreadOptions
 
-  @Flag(help: "Print more messages to standard error.")
-  var verbose = false
+  @OptionGroup var log: LogOption
 
   func validate() throws {
     try check(
       folder != nil || NSMClient.environmentURL != nil,
       "the folder of the session is missing")
-    if let name {
-      try check(
-        !name.isEmpty && name.utf8.count <= 59 && !name.contains(":"),
-        "--name takes 1 to 59 bytes without a colon")
-    }
-    try check(server.map { !$0.isEmpty && !$0.contains("/") } ?? true, "--server takes a name")
+    try checkClientName(name)
     try check(remoteHost == nil || !noRemote, "--remote-host and --no-remote exclude each other")
     if let seconds {
       try check(
@@ -100,6 +91,7 @@ struct RunSession: ParsableCommand {
   }
 
   func run() throws {
+    server.jack().joinPipeWire()
     let awake = DispatchSemaphore(value: 0)
     let announcing = Monitor<NSMClient?>(nil)
     let signals = StopSignals {
@@ -109,8 +101,8 @@ struct RunSession: ParsableCommand {
     }
     let session = Monitor<RunningSession?>(nil)
     _ = SaveSignal { session.read { $0 }.map(Self.save) }
-    CommandLog.start(isVerbose: verbose)
-    var options = RunningSession.Options(JackServer(named: server, for: nil)) {
+    log.start()
+    var options = RunningSession.Options(server.jack()) {
       Screen.shared.remark($0)
     }
     options.clientName = name
@@ -204,7 +196,7 @@ struct RunSession: ParsableCommand {
     guard let client = session.engine?.device.client.name else { return nil }
     do throws(ServerError) {
       let jack = try JackSession(
-        session, named: "\(client)-session", on: JackServer(named: server, for: nil),
+        session, named: "\(client)-session", on: server.jack(),
         sessionID: sessionId, isServerBack: { session.engine?.device.isLost == false })
       if jack.isSupported { return jack }
       jack.end()

@@ -26,10 +26,7 @@ struct ClientOptions: ParsableArguments {
     transform: TimeValue.init(parsing:))
   var seconds: TimeValue?
 
-  @Option(
-    help: "The JACK server, which must be running. Default: started if none runs.",
-    completion: .servers)
-  var server: String?
+  @OptionGroup var server: ServerOption
 
   @Option(help: "The name of the JACK client. Default: cuejack- and the subcommand.")
   var name: String?
@@ -56,15 +53,14 @@ struct ClientOptions: ParsableArguments {
   @Flag(help: "Connect no ports.")
   var noConnect = false
 
-  @Flag(help: "Print more messages to standard error.")
-  var verbose = false
+  @OptionGroup var log: LogOption
 
   /// The options that may be given once.
   static let singleOptions = ["--at", "--seconds", "--server", "--name", "--connect-wait"]
 
   func validate() throws {
     try check(seconds?.isZero != true, "--seconds takes a time greater than 0")
-    try checkClient(name: name, server: server)
+    try checkClientName(name)
     try check(connect.isEmpty || !noConnect, "--connect and --no-connect exclude each other")
     try check(name == nil || !nameFromFile, "--name and --name-from-file exclude each other")
     try check(connect.allSatisfy { !$0.isEmpty }, "--connect takes a port, a client or a pattern")
@@ -143,7 +139,7 @@ struct ClientOptions: ParsableArguments {
   /// Returns the server for a client that plays or records the files at `paths`.
   func jackServer(for paths: [String]) -> JackServer {
     let names = paths.map { printable(fileName($0)) }.joined(separator: ", ")
-    return JackServer(named: server, for: names.isEmpty ? nil : names)
+    return server.jack(for: names.isEmpty ? nil : names)
   }
 
   /// Restarts the command with PipeWire's JACK library if no jackd runs but PipeWire does. Call it
@@ -220,15 +216,11 @@ func check(_ holds: Bool, _ message: String) throws {
   if !holds { throw ValidationError(message) }
 }
 
-/// Ends the command with a usage error unless a client can have the value of `--name`, and a server that of
-/// `--server`.
-func checkClient(name: String?, server: String?) throws {
-  if let name {
-    try check(
-      !name.isEmpty && name.utf8.count <= 59 && !name.contains(":"),
-      "--name takes 1 to 59 bytes without a colon")
-  }
-  try check(server.map { !$0.isEmpty && !$0.contains("/") } ?? true, "--server takes a name")
+/// Ends the command with a usage error unless a client can have the value of `--name`.
+func checkClientName(_ name: String?) throws {
+  try check(
+    name.map { !$0.isEmpty && $0.utf8.count <= 59 && !$0.contains(":") } ?? true,
+    "--name takes 1 to 59 bytes without a colon")
 }
 
 /// Ends the command with a usage error if one of `options` is given twice: the first value would be

@@ -1,3 +1,4 @@
+import ArgumentParser
 import Logging
 import System
 
@@ -8,11 +9,17 @@ enum CommandLog {
   static func hushLibraries(isVerbose: Bool) {
     if !isVerbose, (Log.wantedLevel ?? .notice) > .debug { ForeignOutput.silence() }
   }
+}
+
+/// How much of the log a command prints.
+struct LogOption: ParsableArguments {
+  @Flag(help: "Print more messages to standard error.")
+  var verbose = false
 
   /// Prints log messages like the command's own: those that CUEJACK_LOG selects, or from notices on.
-  /// `isVerbose` adds what JACK's library says.
-  static func start(isVerbose: Bool) {
-    Log.set(level: isVerbose ? .debug : Log.wantedLevel ?? .notice) { level, text in
+  /// With `--verbose`, the command prints what JACK's library says, too.
+  func start() {
+    Log.set(level: verbose ? .debug : Log.wantedLevel ?? .notice) { level, text in
       if level >= .error { Screen.shared.complain(text) } else { Screen.shared.remark(text) }
     }
   }

@@ -29,6 +29,27 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: isFree)) func sessionsUsePipeWireBeforeTheyStartJackd() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      let daemon = try PipeWireDaemon()
+      var environment = daemon.environment
+      environment["LD_LIBRARY_PATH"] = nil
+      environment["NSM_URL"] = nil
+      let session = folder.appendingPathComponent("take").path
+      let made = try cuejack("session", ["new", session, file.path], environment: environment)
+      #expect(made.status == 0, "\(made)")
+      let result = try cuejack(
+        "session", ["run", session, "--play", "--once", "--no-connect", "--no-remote"],
+        environment: environment)
+      #expect(result.status == 0, "\(result)")
+      #expect(
+        result.errors.hasPrefix(
+          "cuejack: no jackd is running, but PipeWire is: using PipeWire's JACK library\n"))
+      #expect(result.output.contains("server default, client take"), "\(result)")
+    }
+  }
+
   @Test(.enabled(if: isFree)) func theLibrarySaysThatPipeWireRuns() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, frames: 4800)
