@@ -220,7 +220,8 @@ struct Play: ParsableCommand {
         "--render needs an end: give --seconds with --loop")
     }
     let playsOnly = [
-      ("--at", client.at != nil), ("--transport", transport), ("--server", client.server.name != nil),
+      ("--at", client.at != nil), ("--transport", transport),
+      ("--server", client.server.name != nil),
       ("--connect", !client.connect.isEmpty), ("--no-connect", client.noConnect),
     ]
     for (option, isGiven) in playsOnly where isGiven {

@@ -95,7 +95,9 @@ import Testing
     let server = try JackDaemon(period: 256)
     let capture = try CaptureClient(on: server, channels: 1, capacity: 200 * server.rate)
     // Leave enough real time for all to get ready.
-    let at = ["--at", "\(capture.cycleFrame &+ UInt32(180 * server.rate))", "--server", server.name]
+    let at = [
+      "--at", "\(capture.cycleFrame &+ UInt32(180 * server.rate))", "--server", server.name,
+    ]
     let player = try Playing(
       [played.path, "--loop", "--no-connect", "--name", "player"] + at, in: folder)
     try player.wait(for: "start frame")
