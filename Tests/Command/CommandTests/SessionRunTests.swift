@@ -32,4 +32,31 @@ import Testing
       }
     }
   }
+
+  /// With `--threads`, the plugins have that many threads, but not more than processors: JACK's, and
+  /// helpers.
+  @Test(arguments: [1, 2]) func pluginsHaveTheirThreads(count: Int) throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      let session = folder.appendingPathComponent("take").path
+      let environment = ["NSM_URL": ""]
+      let made = try cuejack("session", ["new", session, file.path], environment: environment)
+      #expect(made.status == 0, "\(made)")
+      let jack = try JackDaemon(rate: 48000, period: 1024)
+      let running = try Playing(
+        "session",
+        ["run", session, "--server", jack.name, "--no-connect", "--threads", "\(count)"],
+        in: folder, environment: environment)
+      try running.wait(for: "client take")
+      func helpers() -> [String] {
+        threadNames(of: running.processIdentifier).filter { $0.hasPrefix("graph-") }.sorted()
+      }
+      let processors = ProcessInfo.processInfo.activeProcessorCount
+      let names = (2..<1 + min(count, processors)).map { "graph-\($0)" }
+      // A thread takes its name when it runs for the first time.
+      #expect(waits { helpers() == names }, "\(helpers())")
+      running.send(signal: SIGTERM)
+      #expect(try running.result().status == 128 + SIGTERM)
+    }
+  }
 }

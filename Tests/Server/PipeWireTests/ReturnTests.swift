@@ -178,13 +178,18 @@ import Testing
         return later - earlier > 1
           && ends.dropLast().contains { isLast(samples[earlier], before: $0) }
       }
-      #expect(steps.count == times, "\(steps.prefix(10))")
+      // A cycle that comes late on a busy machine makes a gap of its own.
+      #expect(
+        steps.count == times || result.errors.contains("cycles came too late"),
+        "\(steps.prefix(10)): \(result.errors)")
       // On PipeWire, what follows is where the clock puts it; a jackd that waits for clients may be slower
       // than the clock.
-      for ((last, first), (end, next)) in zip(steps, zip(ends, ends.dropFirst())) {
-        #expect(
-          isLast(samples[last], before: end),
-          "\(frames(from: samples[last], to: end.frame) - 1) frames are lost: \(result.errors)")
+      var rest = steps[...]
+      for (end, next) in zip(ends, ends.dropFirst()) {
+        rest = rest.drop { !isLast(samples[$0.0], before: end) }
+        let (last, first) = try #require(
+          rest.first, "frames before \(end) are lost: \(steps.prefix(10)): \(result.errors)")
+        rest = rest.dropFirst()
         let left =
           frames(from: samples[last], to: end.frame) - frames(from: samples[first], to: next.frame)
         let elapsed = Double(next.microseconds) - Double(end.microseconds) + Double(left) / 0.048

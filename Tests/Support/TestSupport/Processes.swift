@@ -10,6 +10,16 @@ package func childProcesses(of process: Int32) -> [Int32] {
   }
 }
 
+/// Returns the names of a process's threads.
+package func threadNames(of process: Int32) -> [String] {
+  let tasks = "/proc/\(process)/task"
+  let threads = (try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? []
+  return threads.map { thread in
+    text(of: URL(fileURLWithPath: "\(tasks)/\(thread)/comm"))
+      .trimmingCharacters(in: .newlines)
+  }
+}
+
 /// Stops a process and waits until all its threads are stopped.
 package func stop(_ process: Int32) {
   kill(process, SIGSTOP)
