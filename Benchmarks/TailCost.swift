@@ -83,13 +83,14 @@ struct TailCost: Row {
           defer { child.end() }
           do {
             row.tail = try measure(on: jack, effort.tailSeconds)
+            row.missing = nil
           } catch {
+            row.missing = "\(error), attempt \(attempt) of 3"
             let failure = "\(program): \(error): \(text(of: output).suffix(1000))"
             guard program == "ecasound" else { throw SupportError(failure) }
             progress("tails: attempt \(attempt) of 3: \(failure)")
           }
         }
-        if row.tail == nil { row.missing = "silent in 3 attempts" }
         found(row)
       }
     }
