@@ -170,7 +170,8 @@ install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
 	"$$built/cuejack" --generate-completion-script fish > "$$root/$(FISH_COMPLETIONS)/cuejack.fish"
 	"$$built/cuejack" --generate-completion-script zsh > "$$root/$(ZSH_COMPLETIONS)/_cuejack"
 	# The library is linked again from the objects of the build, with a SONAME, and with a symbol version for each
-	# function of the headers; it exports nothing else. Libraries that it does not need are left out. The compiler keeps
+	# function of the headers; it exports nothing else. Libraries that it does not need are left out. dlclose() leaves it
+	# and its dependencies mapped, since its threads and those of libdispatch outlive a plug-in. The compiler keeps
 	# the names of the Swift libraries in a file beside the objects meanwhile, so one `install` links at a time.
 	libraries=$$(Tests/Tools/Gates/libraries)
 	lib="$$root/$(LIBDIR)"
@@ -184,7 +185,8 @@ install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
 	fi
 	flock "$$built" "$$toolchain/bin/swiftc" -emit-library -g -o "$$lib/$(LIBRARY)" \
 	  "@$$built/AudioToolbox.product/Objects.LinkFileList" -Xlinker --as-needed $$libraries -lFoundation "$${search[@]}" \
-	  -Xlinker -soname=$(SONAME) -Xlinker --version-script=AudioToolbox.map -Xlinker --build-id -Xlinker -z -Xlinker defs
+	  -Xlinker -soname=$(SONAME) -Xlinker --version-script=AudioToolbox.map -Xlinker --build-id -Xlinker -z -Xlinker defs \
+	  -Xlinker -z -Xlinker nodelete
 	objcopy --only-keep-debug "$$lib/$(LIBRARY)" "$$lib/.debug/$(LIBRARY).debug"
 	strip --strip-unneeded "$$lib/$(LIBRARY)"
 	objcopy --add-gnu-debuglink="$$lib/.debug/$(LIBRARY).debug" "$$lib/$(LIBRARY)"

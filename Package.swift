@@ -64,6 +64,7 @@ let package = Package(
     .target(
       name: "CCallbackChecks", dependencies: ["CRealTime"],
       cSettings: [.treatAllWarnings(as: .error), .unsafeFlags(dwarf4)]),
+    .target(name: "CFork", cSettings: [.treatAllWarnings(as: .error), .unsafeFlags(dwarf4)]),
     .systemLibrary(name: "CGlibc"),
     .systemLibrary(name: "CLibdispatch"),
     .systemLibrary(name: "CJack", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
@@ -145,8 +146,8 @@ let package = Package(
     .target(
       name: "AudioToolbox",
       dependencies: [
-        "AudioQueue", "AudioUnits", "CAudioToolbox", "CRealTime", "Codecs", "Files", "Hardware",
-        "RealTime", "Server", "System", "Timeline",
+        "AudioQueue", "AudioUnits", "CAudioToolbox", "CFork", "CRealTime", "Codecs", "Files",
+        "Hardware", "RealTime", "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict,
       // CoreFoundation is in it. The library and the programs that call it share one.

@@ -43,6 +43,63 @@ import Testing
     }
   }
 
+  /// Players load plug-ins that use the library, and close them while threads of the library still end.
+  @Test func aPluginThatPlayedCanBeClosed() throws {
+    let plugin = """
+      #include <AudioToolbox/AudioToolbox.h>
+      #include <unistd.h>
+      static int calls;
+      static OSStatus render(void *d, AudioUnitRenderActionFlags *f, const AudioTimeStamp *t, UInt32 b,
+                             UInt32 n, AudioBufferList *list) {
+        for (UInt32 i = 0; i < list->mNumberBuffers; i++)
+          __builtin_memset(list->mBuffers[i].mData, 0, list->mBuffers[i].mDataByteSize);
+        __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
+        return noErr;
+      }
+      int play(void) {
+        AudioComponentDescription d = {kAudioUnitType_Output, kAudioUnitSubType_DefaultOutput, 'appl', 0, 0};
+        AURenderCallbackStruct r = {render, NULL};
+        AudioUnit unit;
+        if (AudioComponentInstanceNew(AudioComponentFindNext(NULL, &d), &unit)) return 1;
+        if (AudioUnitSetProperty(unit, kAudioUnitProperty_SetRenderCallback, 1, 0, &r, sizeof r)) return 2;
+        if (AudioUnitInitialize(unit) || AudioOutputUnitStart(unit)) return 3;
+        for (int i = 0; i < 10000 && __atomic_load_n(&calls, __ATOMIC_RELAXED) < 4; i++) usleep(1000);
+        return AudioComponentInstanceDispose(unit) || calls < 4 ? 4 : 0;
+      }
+
+      """
+    let host = """
+      #include <dlfcn.h>
+      #include <stdio.h>
+      int main(int count, char **arguments) {
+        for (int i = 0; i < 3; i++) {
+          void *plugin = dlopen(arguments[1], RTLD_NOW);
+          if (plugin == NULL) return puts(dlerror());
+          printf("%d\\n", ((int (*)(void))dlsym(plugin, "play"))());
+          dlclose(plugin);
+        }
+        return 0;
+      }
+
+      """
+    let server = try JackDaemon()
+    try Installation.with { installation in
+      let library = try installation.build(
+        plugin, options: ["-shared", "-fPIC"], as: "plugin.so")
+      let source = installation.prefix.appendingPathComponent("host.c")
+      let program = installation.prefix.appendingPathComponent("host").path
+      try Data(host.utf8).write(to: source)
+      let built = try run("cc", [source.path, "-o", program, "-ldl"])
+      #expect(built.status == 0, "\(built.errors)")
+      for _ in 1...3 {
+        let result = try run(
+          program, [library],
+          environment: ["JACK_DEFAULT_SERVER": server.name, "JACK_NO_START_SERVER": "1"])
+        #expect(result.status == 0 && result.output == "0\n0\n0\n", "\(result)")
+      }
+    }
+  }
+
   /// A program that was linked with this release runs with the next one; one that needs the next release
   /// is refused by this one.
   @Test func aProgramRunsWithTheNextRelease() throws {

@@ -94,7 +94,7 @@ import Testing
     return
       (modules + ["\(built)/Modules", "\(sources)/CAudioToolbox/include"]).flatMap { ["-I", $0] }
       + lilv
-      + ["CRealTime", "CPluginRunner", "CCallbackChecks"].flatMap {
+      + ["CRealTime", "CPluginRunner", "CCallbackChecks", "CFork"].flatMap {
         [
           "-Xcc", "-fmodule-map-file=\(built)/\($0).build/module.modulemap", "-I",
           "\(sources)/\($0)/include",

@@ -23,7 +23,7 @@ import Testing
       "PluginHost": ground.union(["CLilv", "CPluginRunner", "Graph", "Server", "System"]),
       "AudioQueue": middle.union(["CLibdispatch"]),
       "AudioUnits": middle.union(["Graph", "Hardware", "PluginHost"]),
-      "AudioToolbox": upper.union(["CAudioToolbox"]),
+      "AudioToolbox": upper.union(["CAudioToolbox", "CFork"]),
       "Sessions": upper.union(["Analysis", "CLiblo", "Pictures"]),
       "Command": upper.union(["Analysis", "CGlibc", "Pictures", "Sessions"]),
       "cuejack": ["Command"],

@@ -44,6 +44,11 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
       ProgramCase(
         program: "exits.c", passes: ["playing", "closing", "opening", "leaving a sound"]),
       ProgramCase(program: "threads.c", passes: ["threads that begin late"]),
+      ProgramCase(
+        program: "forks.c",
+        passes: [
+          "a child before the first call", "a daemon", "a child after calls", "a refused child",
+        ]),
       ProgramCase(program: "seek.c", passes: ["seek"]),
       ProgramCase(program: "driver.c", passes: ["driver", "fifty rounds"]),
       ProgramCase(program: "freewheel.c", passes: ["freewheel"]),

@@ -1,5 +1,6 @@
 import AudioQueue
 public import CAudioToolbox
+import CFork
 public import CoreFoundation
 import Hardware
 import Server
@@ -141,7 +142,7 @@ public func AudioObjectShow(_ inObjectID: AudioObjectID) {
 public func AudioObjectHasProperty(
   _ inObjectID: AudioObjectID, _ inAddress: UnsafePointer<AudioObjectPropertyAddress>
 ) -> Bool {
-  if unsafe hasNull([inAddress]) { return false }
+  guard cue_fork_may_call(), unsafe !hasNull([inAddress]) else { return false }
   return unsafe hasHardwareValue(inObjectID, inAddress.pointee)
 }
 

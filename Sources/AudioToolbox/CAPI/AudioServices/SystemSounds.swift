@@ -1,4 +1,5 @@
 import AudioQueue
+import CFork
 import Codecs
 import CoreFoundation
 import Dispatch
@@ -118,6 +119,7 @@ final class SystemSounds: Sendable {
   /// Plays a sound without waiting for it. Calls `done` when the sound has ended or could not be
   /// played.
   func play(_ id: UInt32, done: (@Sendable () -> Void)?) {
+    guard cue_fork_may_call() else { return }
     let isAwaited = settings(id)?.isAwaitedAtExit ?? false
     if isAwaited { awaited.enter() }
     let over: @Sendable () -> Void = { [callbacks, awaited] in

@@ -1,5 +1,6 @@
 import AudioUnits
 public import CAudioToolbox
+import CFork
 import CRealTime
 import CoreFoundation
 import RealTime
@@ -37,7 +38,7 @@ extension AudioUnits.ComponentDescription {
 public func AudioComponentFindNext(
   _ inComponent: AudioComponent?, _ inDesc: UnsafePointer<AudioComponentDescription>
 ) -> AudioComponent? {
-  if unsafe hasNull([inDesc]) { return nil }
+  guard cue_fork_may_call(), unsafe !hasNull([inDesc]) else { return nil }
   let wanted = unsafe AudioUnits.ComponentDescription(inDesc.pointee)
   var last: Int?
   if unsafe inComponent != nil {
@@ -52,7 +53,7 @@ public func AudioComponentFindNext(
 /// Returns how many components a description means.
 @c @implementation
 public func AudioComponentCount(_ inDesc: UnsafePointer<AudioComponentDescription>) -> UInt32 {
-  if unsafe hasNull([inDesc]) { return 0 }
+  guard cue_fork_may_call(), unsafe !hasNull([inDesc]) else { return 0 }
   let wanted = unsafe AudioUnits.ComponentDescription(inDesc.pointee)
   return UInt32(ComponentList.shared.all(matching: wanted).count)
 }

@@ -1,5 +1,6 @@
 import AudioQueue
 import CAudioToolbox
+import CFork
 import Logging
 import System
 
@@ -18,10 +19,12 @@ extension APIFailure {
   var level: Logger.Level { .warning }
 }
 
-/// Runs the body of a C function. A failure becomes the result code and a line in the log.
+/// Runs the body of a C function. A failure becomes the result code and a line in the log. A forked process that must
+/// not use the library gets the code of an invalid argument.
 func answer<Failure: APIFailure>(
   _ function: String, _ body: () throws(Failure) -> Void
 ) -> OSStatus {
+  guard cue_fork_may_call() else { return Failure.badArgument("").status }
   do throws(Failure) {
     try body()
     return noErr

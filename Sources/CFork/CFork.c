@@ -1,0 +1,84 @@
+#define _GNU_SOURCE
+#include "CFork.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/single_threaded.h>
+#include <unistd.h>
+
+static atomic_bool is_used;
+static atomic_bool is_refused;
+static atomic_bool has_told;
+
+/// Memory that objects have for the calling thread, and the thread's number, before a fork.
+enum {
+  MOST_OBJECTS = 32
+};
+static _Thread_local struct {
+  pid_t *words;
+  size_t count;
+} areas[MOST_OBJECTS];
+static _Thread_local int area_count;
+static _Thread_local pid_t old_number;
+
+/// Whether an object keeps the thread's number: libraries of the toolchain do, and code that uses
+/// Swift's Mutex.
+static bool keeps_numbers(const struct dl_phdr_info *object) {
+  static const char *const names[] = {"libswift", "libFoundation", "libdispatch.so"};
+  const char *slash = strrchr(object->dlpi_name, '/');
+  const char *file = slash ? slash + 1 : object->dlpi_name;
+  for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+    if (strncmp(file, names[i], strlen(names[i])) == 0) return true;
+  // The object that contains this code, by whatever name.
+  for (int i = 0; i < object->dlpi_phnum; i++) {
+    uintptr_t start = object->dlpi_addr + object->dlpi_phdr[i].p_vaddr;
+    if (object->dlpi_phdr[i].p_type == PT_LOAD && (uintptr_t)&is_used >= start &&
+        (uintptr_t)&is_used - start < object->dlpi_phdr[i].p_memsz)
+      return true;
+  }
+  return false;
+}
+
+/// Adds the area of one loaded object.
+static int add_area(struct dl_phdr_info *object, size_t size, void *context) {
+  (void)size, (void)context;
+  if (!object->dlpi_tls_data || !keeps_numbers(object)) return 0;
+  for (int i = 0; i < object->dlpi_phnum; i++) {
+    if (object->dlpi_phdr[i].p_type != PT_TLS || area_count == MOST_OBJECTS) continue;
+    areas[area_count].words = object->dlpi_tls_data;
+    areas[area_count++].count = object->dlpi_phdr[i].p_memsz / sizeof(pid_t);
+  }
+  return 0;
+}
+
+static void before_fork(void) {
+  old_number = gettid();
+  area_count = 0;
+  dl_iterate_phdr(add_area, NULL);
+}
+
+static void in_child(void) {
+  // The copy of the old number is in one of the areas.
+  const pid_t number = gettid(), old = old_number;
+  for (int i = 0; i < area_count; i++)
+    for (size_t word = 0; word < areas[i].count; word++)
+      if (areas[i].words[word] == old) areas[i].words[word] = number;
+  if (is_used && !__libc_single_threaded) is_refused = true;
+}
+
+__attribute__((constructor)) static void register_handlers(void) {
+  pthread_atfork(before_fork, NULL, in_child);
+}
+
+bool cue_fork_may_call(void) {
+  if (!atomic_load_explicit(&is_used, memory_order_relaxed)) is_used = true;
+  if (!atomic_load_explicit(&is_refused, memory_order_relaxed)) return true;
+  static const char text[] =
+      "cuejack: fork() made this process from one that has several threads and uses AudioToolbox: "
+      "it must call exec before it uses AudioToolbox, and gets errors until then\n";
+  if (!atomic_exchange(&has_told, true)) (void)!write(STDERR_FILENO, text, sizeof text - 1);
+  return false;
+}
