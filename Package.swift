@@ -103,9 +103,10 @@ let package = Package(
       dependencies: [
         "CFFmpeg", "CFFmpegLoader",
         .target(name: "CRubberBand", condition: .when(traits: ["RubberBand"])), "CSoxr", "RealTime",
+        "Timeline",
       ], swiftSettings: strict),
     .target(
-      name: "Files", dependencies: ["CFFmpeg", "CSndfile", "Codecs", "RealTime"],
+      name: "Files", dependencies: ["CFFmpeg", "CSndfile", "Codecs", "RealTime", "Timeline"],
       swiftSettings: strict),
     .target(name: "Pictures", dependencies: ["CPNG"], swiftSettings: strict),
     .target(
@@ -141,6 +142,7 @@ let package = Package(
       name: "AudioUnits",
       dependencies: [
         "CRealTime", "Codecs", "Graph", "Hardware", "PluginHost", "RealTime", "Server", "System",
+        "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(

@@ -23,14 +23,17 @@ void cue_set_message_initialize(cue_set_message *message, void *urids, const cha
 /// Sets the message's value, converted to the value's type.
 static void set_value(cue_plugin *plugin, cue_set_message *message, float value) CUE_REALTIME {
   cue_property *to = &message->value;
+  int64_t whole = cue_rt_held((double)value);
   if (to->type == plugin->urid_float)
     to->value.float_value = value;
   else if (to->type == plugin->urid_double)
     to->value.double_value = value;
   else if (to->bytes == 8)
-    to->value.long_value = (int64_t)value;
+    to->value.long_value = whole;
   else
-    to->value.int_value = (int32_t)value;
+    to->value.int_value = whole > INT32_MAX   ? INT32_MAX
+                          : whole < INT32_MIN ? INT32_MIN
+                                              : (int32_t)whole;
 }
 
 /// Sets a binding's control or parameter to the value for `data`, at device frame `frame`.

@@ -4,6 +4,7 @@ package import RealTime
 import Server
 import Synchronization
 import System
+import Timeline
 
 /// A graph of nodes (sources, plugins, mixers, ports) and wires that the process cycles of a device
 /// run.
@@ -190,7 +191,7 @@ package final class Graph: @unchecked Sendable {
   private func fade(_ state: inout State, to target: Plan) {
     let old = state.plan
     let (heardBefore, heardAfter) = (old.heard, target.heard)
-    let fadeFrames = Int((fadeSeconds * state.sampleRate).rounded())
+    let fadeFrames = Int(held: (fadeSeconds * state.sampleRate).rounded())
     // New nodes get a signal that rises from silence well before they are audible. Sound that they
     // delay internally has come out by then, or comes out smoothly.
     let arriving = Set(

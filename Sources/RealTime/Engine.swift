@@ -185,7 +185,7 @@ package struct Engine: ~Copyable {
   /// Sets the rate, in Hz, that the process list is prepared for. Cycles at another rate are
   /// silent.
   package func setSampleRate(_ rate: Double) {
-    sampleRate.store(UInt32(rate.rounded()), ordering: .relaxed)
+    sampleRate.store(UInt32(held: rate.rounded()), ordering: .relaxed)
     hasOtherRate.store(false, ordering: .releasing)
   }
 

@@ -26,14 +26,14 @@ package struct CycleTimes: Equatable, Sendable {
   /// Returns the device frame at `hostTime` nanoseconds, rounded to the nearest frame.
   package func frame(atHostTime hostTime: UInt64, sampleRate: Double) -> Int64 {
     let seconds = (Double(hostTime) - Double(nextMicroseconds) * 1000) / 1e9
-    return nextFrame + Int64((min(max(seconds, -1e9), 1e9) * sampleRate).rounded())
+    return nextFrame &+ Int64(held: (min(max(seconds, -1e9), 1e9) * sampleRate).rounded())
   }
 
   /// Returns the host time in nanoseconds at `frame`; 0 for a frame before the clock's origin.
   package func hostTime(ofFrame frame: Int64, sampleRate: Double) -> UInt64 {
     let distance = Double(frame) - Double(nextFrame)
     let time = Double(nextMicroseconds) * 1000 + distance * 1e9 / sampleRate
-    return UInt64(min(max(time.rounded(), 0), 0x1p63))
+    return UInt64(held: time.rounded())
   }
 }
 

@@ -15,7 +15,7 @@ package enum DeviceTime {
   @_noLocks package static func widen(
     _ counter: UInt32, seenAt microseconds: UInt64, sampleRate: Double
   ) -> Int64 {
-    let anchor = Int64(Double(microseconds) * sampleRate / 1_000_000)
+    let anchor = Int64(held: Double(microseconds) * sampleRate / 1_000_000)
     let frame = widen(counter, near: anchor)
     return frame < 0 ? frame &+ (1 << 32) : frame
   }

@@ -1,5 +1,6 @@
 import Codecs
 import RealTime
+import Timeline
 
 /// The processing chain from an app's frames to the ring: a tap before the effects, time-pitch, a
 /// tap after the effects, and a resampler to the device's rate. Stages that are not needed are left
@@ -79,7 +80,7 @@ final class Chain {
     let rate = timePitch == nil ? 1 : setting.effectiveRate
     process(
       .preEffects, input, frames: frames, queueTime: Double(base) + expectedFrames,
-      queueFrames: Int((Double(frames) / rate).rounded()))
+      queueFrames: Int(held: (Double(frames) / rate).rounded()))
     putFrames += frames
     try pass(frames, setting)
   }

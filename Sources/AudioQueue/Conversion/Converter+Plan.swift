@@ -1,5 +1,6 @@
 import Codecs
 import RealTime
+import Timeline
 
 extension Converter {
   /// The formats, rates and settings of a conversion.
@@ -27,7 +28,8 @@ extension Converter {
       let requested = settings.decodeFrames ?? (isPCM ? 0 : ChainSettings.defaultDecodeFrames)
       let wanted = max(
         Double(requested) * deviceRate / format.sampleRate, 0.02 * deviceRate, Double(2 * period))
-      return Int(min(wanted.rounded(.up), Double(max(requested, (1 << 24) / format.channels))))
+      return Int(
+        held: min(wanted.rounded(.up), Double(max(requested, (1 << 24) / format.channels))))
     }
   }
 }

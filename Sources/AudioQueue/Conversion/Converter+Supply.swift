@@ -1,5 +1,6 @@
 import Server
 import System
+import Timeline
 
 // Early returns and flushes, for the time when the converter has read everything enqueued.
 //
@@ -24,7 +25,7 @@ extension Converter {
   /// over.
   private func fewFrames(_ state: PlaybackState) -> Int {
     let period = state.part.longestPeriodFrames
-    let margin = Int(deviceRate * Self.graceSeconds * 1.4)
+    let margin = Int(held: deviceRate * Self.graceSeconds * 1.4)
     return period >= 2 * margin ? period : period + margin
   }
 

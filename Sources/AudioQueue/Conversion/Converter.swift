@@ -2,6 +2,7 @@ import Codecs
 import RealTime
 import Server
 import System
+import Timeline
 
 /// Converts a queue's buffers for the process thread: runs them through the processing chain into
 /// staging buffers.
@@ -95,7 +96,9 @@ final class Converter: @unchecked Sendable {
 
   /// The number of frames that an end or a flush would output, as far as is known. Read only on the
   /// thread that converts, or while none does.
-  var heldFrames: Int { max(0, Int((chain.expectedFrames * ratio).rounded(.up)) - streamFrames) }
+  var heldFrames: Int {
+    max(0, Int(held: (chain.expectedFrames * ratio).rounded(.up)) - streamFrames)
+  }
 
   /// Returns true if nothing more can be converted until the process thread has played something.
   /// The caller must hold the state lock.
@@ -236,8 +239,8 @@ final class Converter: @unchecked Sendable {
   {
     if isNew {
       if let wanted = piece.start {
-        let frame = Int64((Double(wanted) * ratio).rounded())
-        if frame > streamStart + Int64((chain.expectedFrames * ratio).rounded()) {
+        let frame = Int64(held: (Double(wanted) * ratio).rounded())
+        if frame > streamStart + Int64(held: (chain.expectedFrames * ratio).rounded()) {
           // Silence separates the two: the earlier frames end here.
           guard try drain(work, into: stagingBuffer, endsRun: false), filled == pushed else {
             return false
@@ -251,7 +254,7 @@ final class Converter: @unchecked Sendable {
       }
       if !chain.hasBegun, piece.begin > chain.base {
         chain.base = piece.begin
-        streamStart = max(streamStart, Int64((Double(piece.begin) * ratio).rounded()))
+        streamStart = max(streamStart, Int64(held: (Double(piece.begin) * ratio).rounded()))
       }
       if !piece.changes.isEmpty {
         marks.append(Mark(frame: expectedFrame, changes: piece.changes))
@@ -268,7 +271,7 @@ final class Converter: @unchecked Sendable {
   }
 
   /// The frame of the stream at which the frames put in so far end.
-  private var expectedFrame: Int { Int((chain.expectedFrames * ratio).rounded()) }
+  private var expectedFrame: Int { Int(held: (chain.expectedFrames * ratio).rounded()) }
 
   /// Copies or decodes the next frames of a buffer to the chain's input: of linear PCM only what
   /// `room` device frames need, so that the app may fill its buffer late.
@@ -283,7 +286,7 @@ final class Converter: @unchecked Sendable {
         into: chain.input.pointers(), room: Chain.blockFrames)
     }
     let at = offset ?? 0
-    let needed = Int((Double(room) / ratio).rounded(.up))
+    let needed = Int(held: (Double(room) / ratio).rounded(.up))
     let count = min(piece.frames - at, Chain.blockFrames, max(needed, 32))
     if count == 0 { return 0 }
     unsafe plan.layout.copy(
@@ -449,7 +452,7 @@ final class Converter: @unchecked Sendable {
     if case .end = work.item {
       begin(at: 0, isNewRun: true)
     } else {
-      begin(at: Int64((Double(after) / ratio).rounded()), isNewRun: false)
+      begin(at: Int64(held: (Double(after) / ratio).rounded()), isNewRun: false)
       streamStart = after
     }
   }

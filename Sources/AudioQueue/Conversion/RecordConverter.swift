@@ -3,6 +3,7 @@ import Logging
 import RealTime
 import Server
 import System
+import Timeline
 
 /// Converts recorded frames from staging buffers, which the process thread fills, into the app's
 /// buffers. Resamples to the queue's rate and encodes packets if the queue's format requires it.
@@ -137,7 +138,7 @@ final class RecordConverter: @unchecked Sendable {
       restartResampler()
     }
     if nextPosition == nil {
-      let frame = Int64((Double(stagingBuffer.position) * ratio).rounded())
+      let frame = Int64(held: (Double(stagingBuffer.position) * ratio).rounded())
       if let recorded = sink.begin(at: frame) { return Outcome(recording: recorded) }
       nextPosition = stagingBuffer.position
     }
@@ -211,7 +212,7 @@ final class RecordConverter: @unchecked Sendable {
   /// Returns the device frame that matches a frame at the queue's rate.
   func deviceFrame(_ frame: Int64) -> Int64 {
     let position = Double(frame) / ratio
-    return anchor.frame + Int64((position - Double(anchor.position)).rounded())
+    return anchor.frame + Int64(held: (position - Double(anchor.position)).rounded())
   }
 
   private func restartResampler() {

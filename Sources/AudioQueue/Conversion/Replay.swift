@@ -2,6 +2,7 @@ import Codecs
 import RealTime
 import Server
 import System
+import Timeline
 
 /// Frames that were converted for a previous device rate and have not been played. The converter for
 /// the present rate converts them once more before it continues with the app's buffers.
@@ -39,7 +40,7 @@ struct Replay {
 
   /// Returns a frame of the previous rate at the present one.
   func scaled(_ frame: Int64) -> Int64 {
-    frame == .min ? .min : Int64((Double(frame) * scale).rounded())
+    frame == .min ? .min : Int64(held: (Double(frame) * scale).rounded())
   }
 
   /// Adds frames of a staging buffer.
@@ -80,8 +81,8 @@ struct Replay {
     guard offset == 0 else { return nil }
     let piece = pieces[index]
     return (
-      piece, begin + Int((Double(consumed) * scale).rounded()),
-      begin + Int((Double(consumed + piece.planes.capacity) * scale).rounded())
+      piece, begin + Int(held: (Double(consumed) * scale).rounded()),
+      begin + Int(held: (Double(consumed + piece.planes.capacity) * scale).rounded())
     )
   }
 

@@ -178,7 +178,7 @@ extension OutputQueue {
   /// enqueued after the end of a run belong to the next run.
   func presentFrame(_ state: PlaybackState) -> Int64 {
     guard let device = state.device, state.isRunning, state.part.ends == 0 else { return 0 }
-    return Int64(core.readRun(device).frame.rounded(.up))
+    return Int64(held: core.readRun(device).frame.rounded(.up))
   }
 
   /// Returns the host time in nanoseconds of a frame of the run, at the queue's rate. Nil if no run
@@ -187,7 +187,7 @@ extension OutputQueue {
     guard let run = core.presentRun, !run.device.client.deliversEventsItself else { return nil }
     let deviceRate = run.device.client.sampleRate
     let deviceFrames = (Double(frame) - run.frame) * deviceRate / format.sampleRate
-    return run.device.hostTime(ofFrame: run.now + Int64(deviceFrames.rounded()))
+    return run.device.hostTime(ofFrame: run.now + Int64(held: deviceFrames.rounded()))
   }
 
   /// Returns the frame of the run, at the queue's rate, at a host time in nanoseconds. Requires a
@@ -197,6 +197,6 @@ extension OutputQueue {
     guard let run = core.presentRun else { throw .invalidRunState }
     let deviceFrames = Double(run.device.frame(atHostTime: hostTime) - run.now)
     return Int64(
-      (run.frame + deviceFrames * format.sampleRate / run.device.client.sampleRate).rounded())
+      held: (run.frame + deviceFrames * format.sampleRate / run.device.client.sampleRate).rounded())
   }
 }

@@ -1,6 +1,7 @@
 import RealTime
 import Server
 import System
+import Timeline
 
 extension OutputQueue {
   /// Prepares enqueued buffers so that a start finds them converted. Opens the device. See
@@ -27,7 +28,7 @@ extension OutputQueue {
     let device = try core.controlled { () throws(QueueError) in try openDevice() }
     let ratio = format.sampleRate / device.client.sampleRate
     // No queue can hold more than 2^53 frames.
-    let target = frames > 0 ? Int(min((Double(frames) / ratio).rounded(.up), 0x1p53)) : .max
+    let target = frames > 0 ? Int(held: min((Double(frames) / ratio).rounded(.up), 0x1p53)) : .max
     state.change { $0.part.primeTargets.append(target) }
     defer {
       state.change { state in
@@ -46,7 +47,7 @@ extension OutputQueue {
         let progress = self.progress(of: state, to: target)
         return progress == .goesOn && deviceFrames <= seen ? nil : progress
       }
-      ready = Int(Double(deviceFrames) * ratio)
+      ready = Int(held: Double(deviceFrames) * ratio)
       guard let next else { throw .primeTimedOut }
       progress = next
     }

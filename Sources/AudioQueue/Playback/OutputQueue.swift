@@ -152,7 +152,7 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
     let begin = max(state.part.tail, schedule.start ?? .min)
     // Waiting buffers may still change the rate, so this is an estimate.
     let rate = state.rateAtTail(schedule.timePitch)
-    state.part.tail = begin + Int64((Double(left) / rate).rounded())
+    state.part.tail = begin + Int64(held: (Double(left) / rate).rounded())
     state.buffers[id]?.isFree = false
     state.waiting.append(
       .buffer(
@@ -195,7 +195,7 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
   /// Converts a frame of the run to device frames; nil becomes `.min`.
   func deviceStart(_ start: Int64?, _ deviceRate: Double) -> Int64 {
     guard let start else { return .min }
-    return Int64((Double(start) * deviceRate / format.sampleRate).rounded())
+    return Int64(held: (Double(start) * deviceRate / format.sampleRate).rounded())
   }
 
   // MARK: Events

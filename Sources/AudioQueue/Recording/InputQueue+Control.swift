@@ -206,7 +206,7 @@ extension InputQueue: Queue {
       let device = state.device
       let frame = device?.latestFrame ?? 0
       let startFrame = device.map {
-        Int64((Double(position) * format.sampleRate / $0.client.sampleRate).rounded())
+        Int64(held: (Double(position) * format.sampleRate / $0.client.sampleRate).rounded())
       }
       for id in empty {
         give(

@@ -105,7 +105,7 @@ extension InputQueue {
     let position = DeviceTime.frames(
       reading.position + frame - reading.frame, atDeviceRate: device.client.sampleRate,
       toRate: format.sampleRate)
-    return Int64(position.rounded())
+    return Int64(held: position.rounded())
   }
 
   package var statistics: Statistics {

@@ -94,7 +94,7 @@ extension InputQueue {
         let agreed = state.read { $0.part.resumption }
         let resumedAt = agreed?.hostTime ?? device.hostTime(ofFrame: agreed?.frame ?? frame)
         let gone = Double(resumedAt) - Double(lostAt)
-        let hole = Int64((max(0, gone) / 1e9 * device.client.sampleRate).rounded())
+        let hole = Int64(held: (max(0, gone) / 1e9 * device.client.sampleRate).rounded())
         hold {
           unsafe memory.recorder.pointee.skip(hole)
           unsafe memory.recorder.pointee.resume(at: agreed ?? StartPoint(.frame(frame)))

@@ -207,7 +207,8 @@ package final class InputQueue: CoreQueue, @unchecked Sendable {
     }
     if let device {
       let end = Double(recorded.startFrame + Int64(recorded.frames))
-      state.part.fullAt = Int64((end * device.client.sampleRate / format.sampleRate).rounded())
+      state.part.fullAt = Int64(
+        held: (end * device.client.sampleRate / format.sampleRate).rounded())
     }
     endRunSoon(&state)
   }

@@ -3,6 +3,7 @@ import Dispatch
 import Logging
 import Synchronization
 import System
+import Timeline
 
 /// A recording queue: an audio queue of the C API, its buffers and its callbacks in one object.
 ///
@@ -210,7 +211,7 @@ final class RecordingCore: Sendable {
       log.debug("RecordingQueue: \(buffers) buffers of \(bufferSeconds) s cannot be made")
       throw AudioQueueError(kAudio_ParamError)
     }
-    let bytes = max(1, UInt32(packets.rounded(.up))) &* most
+    let bytes = max(1, UInt32(held: packets.rounded(.up))) &* most
     for _ in 0..<buffers {
       var buffer: AudioQueueBufferRef?
       try unsafe check(AudioQueueAllocateBuffer(reference, bytes, &buffer))

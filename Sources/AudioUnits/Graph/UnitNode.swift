@@ -1,6 +1,7 @@
 import CRealTime
 import Graph
 import RealTime
+import Timeline
 
 /// An audio unit as a node of a client's graph. Its inputs are the channels of all its input buses.
 @safe
@@ -69,7 +70,7 @@ final class UnitNode: GraphNode, @unchecked Sendable {
 
   var latencyFrames: Int {
     let rate = (try? unit.bus(.output, 0).format.sampleRate) ?? 0
-    return Int((unit.latencySeconds * rate).rounded())
+    return Int(held: (unit.latencySeconds * rate).rounded())
   }
 
   var processor: cue_node {

@@ -1,6 +1,7 @@
 package import CRealTime
 import RealTime
 package import Synchronization
+import Timeline
 
 /// A sound file, for a player, which reads it on one thread at a time.
 package protocol PlayerFile: AnyObject, Sendable {
@@ -118,7 +119,7 @@ package final class FilePlayerUnit: PlayerUnit, @unchecked Sendable {
   {
     let rate = try bus(.output, 0).format.sampleRate
     let length = region.frames.map { frames in
-      Int((Double(frames) * rate / region.file.sampleRate).rounded())
+      Int(held: (Double(frames) * rate / region.file.sampleRate).rounded())
     }
     feed.withLock { feed in
       feed.tasks.append(

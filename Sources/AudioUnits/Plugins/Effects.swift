@@ -29,7 +29,8 @@ extension ControlledParameter {
     _ id: UInt32, _ name: String, from low: Float, _ nyquist: Float, _ standard: Float,
     _ control: String = "frequency_1"
   ) {
-    self.init(id, name, .hertz, low...nyquist, min(standard, nyquist), control)
+    let most = max(low, nyquist)
+    self.init(id, name, .hertz, low...most, min(standard, most), control)
   }
 }
 

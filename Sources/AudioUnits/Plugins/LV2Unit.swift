@@ -5,6 +5,7 @@ package import RealTime
 import Server
 import Synchronization
 import System
+import Timeline
 
 /// A parameter of a unit and the controls of its plugin that it moves, by their symbols.
 struct ControlledParameter: Sendable {
@@ -268,7 +269,9 @@ package final class LV2Unit: Unit, @unchecked Sendable {
   override package var presets: [UnitPreset] {
     if let effect {
       guard let control = effect.presetControl, let port = plugin.port(control) else { return [] }
-      return port.scalePoints.map { UnitPreset(number: Int32($0.value), name: $0.label) }
+      return port.scalePoints.map {
+        UnitPreset(number: Int32(clamping: Int(held: Double($0.value))), name: $0.label)
+      }
     }
     return plugin.presets.enumerated().map { UnitPreset(number: Int32($0), name: $1.label) }
   }

@@ -4,6 +4,7 @@ import Logging
 package import Server
 import Synchronization
 import System
+import Timeline
 
 /// An audio session: what the program wants of the sound card, what it gets, and what happens to it. Any
 /// thread that is not real time.
@@ -265,7 +266,8 @@ package final class AudioSession: Sendable {
         let range = HardwareDevice.bufferFrameRange
         let wanted = (seconds * (try device.facts.sampleRate)).rounded()
         let frames = Int(
-          min(max(wanted, Double(range.lowerBound)), Double(range.upperBound)))
+          held:
+            min(max(wanted, Double(range.lowerBound)), Double(range.upperBound)))
         if !(try device.setBufferFrames(
           frames, askingServer: HardwareDevice.asksServerForPeriod))
         {

@@ -30,7 +30,7 @@ final class RateConverter: BusConverter, @unchecked Sendable {
   init(_ shape: BusShape) throws(UnitError) {
     let (from, to) = (shape.format.sampleRate, shape.rate)
     let unknown = UnitError.formatNotSupported("there is no conversion from \(from) to \(to) Hz")
-    guard
+    guard shape.isConvertible,
       let resampler = Resampler(
         from: from, to: to, channels: shape.format.channels,
         quality: Resampler.Quality(.init(ofQuality: shape.quality)))
@@ -41,6 +41,11 @@ final class RateConverter: BusConverter, @unchecked Sendable {
   }
 
   var call: cue_resampler { unsafe resampler.realTimeCall }
+}
+
+extension BusShape {
+  /// False if the rates differ by a factor with which the preparation would take minutes.
+  var isConvertible: Bool { (1.0 / 256...256).contains(rate / format.sampleRate) }
 }
 
 /// Gives a converter silence until its output flows, and then as long again, so that its buffers have their

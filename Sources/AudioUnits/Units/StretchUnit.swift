@@ -59,6 +59,7 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
     let channels = shape.format.channels
     let failure = UnitError.formatNotSupported(
       "there is no change of speed from \(shape.format.sampleRate) to \(shape.rate) Hz")
+    guard shape.isConvertible else { throw failure }
     let delay: () -> Double
     if isTape {
       guard

@@ -40,6 +40,19 @@ typedef struct cue_transport_course {
   int64_t passed;
 } cue_transport_course;
 
+/// Returns the integer part of `value`, held to ±2^60. NaN becomes 0.
+static inline int64_t cue_rt_held(double value) CUE_REALTIME {
+  if (value != value) return 0;
+  return value >= 0x1p60 ? 1ll << 60 : value <= -0x1p60 ? -(1ll << 60) : (int64_t)value;
+}
+
+/// Returns true if music can have this tempo and meter. They come from other clients and from apps.
+static inline bool cue_rt_are_beats(double beats_per_minute, double beats_per_bar,
+                                    double beat_unit) CUE_REALTIME {
+  return beats_per_minute >= 1e-3 && beats_per_minute <= 1e6 && beats_per_bar >= 1e-3 &&
+         beats_per_bar <= 1e6 && beat_unit >= 1 && beat_unit <= 1 << 20;
+}
+
 /// Returns the transport state that JACK's state and position tell.
 static inline cue_transport cue_rt_read_transport(jack_transport_state_t state,
                                                   const jack_position_t *position) CUE_REALTIME {
@@ -49,15 +62,16 @@ static inline cue_transport cue_rt_read_transport(jack_transport_state_t state,
   now.is_starting = state == JackTransportStarting || state == JackTransportNetStarting;
   now.frame = position->frame;
   now.frames_per_second = position->frame_rate;
-  if (!(position->valid & JackPositionBBT) || !(position->beats_per_minute > 0) ||
-      !(position->beats_per_bar > 0) || !(position->ticks_per_beat > 0))
+  if (!(position->valid & JackPositionBBT) ||
+      !(position->ticks_per_beat >= 1 && position->ticks_per_beat <= 1e9) ||
+      !cue_rt_are_beats(position->beats_per_minute, position->beats_per_bar, position->beat_type))
     return now;
   now.has_beats = true;
   now.beat_unit = (int32_t)position->beat_type;
   now.beats_per_bar = position->beats_per_bar;
   now.beats_per_minute = position->beats_per_minute;
-  now.bar = position->bar - 1;
-  now.bar_beat = position->beat - 1 + position->tick / position->ticks_per_beat;
+  now.bar = (int64_t)position->bar - 1;
+  now.bar_beat = position->beat - 1.0 + position->tick / position->ticks_per_beat;
   now.beat_slack = 2 / position->ticks_per_beat;
   // They may be valid for an earlier frame, `bbt_offset` frames before.
   if (position->valid & JackBBTFrameOffset && position->frame_rate > 0)

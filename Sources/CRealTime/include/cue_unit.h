@@ -184,7 +184,7 @@ static inline cue_transport cue_rt_ask_host(const cue_host_callbacks *host,
   cue_rt_end_check(&check);
   cue_rt_begin_check(&check, (const void *)host->beat_and_tempo);
   if (host->beat_and_tempo && host->beat_and_tempo(host->data, &beat, &tempo) == 0)
-    now.has_beats = tempo > 0;
+    now.has_beats = true;
   cue_rt_end_check(&check);
   cue_rt_begin_check(&check, (const void *)host->musical_time);
   if (host->musical_time &&
@@ -195,12 +195,14 @@ static inline cue_transport cue_rt_ask_host(const cue_host_callbacks *host,
   }
   CUE_TRUST_END
   cue_rt_end_check(&check);
-  now.frame = (int64_t)frame;
-  if (!now.has_beats || !(beats > 0)) return now;
+  now.frame = cue_rt_held(frame);
+  now.has_beats = now.has_beats && cue_rt_are_beats(tempo, beats, unit) &&
+                  __builtin_isfinite(beat) && __builtin_isfinite(down_beat);
+  if (!now.has_beats) return now;
   now.beat_unit = (int32_t)unit;
   now.beats_per_bar = beats;
   now.beats_per_minute = tempo;
-  now.bar = (int64_t)__builtin_floor(down_beat / (double)beats + 1e-9);
+  now.bar = cue_rt_held(__builtin_floor(down_beat / (double)beats + 1e-9));
   now.bar_beat = beat - (double)now.bar * (double)beats;
   now.beat_slack = 1e-3;
   return now;

@@ -1,4 +1,5 @@
 import RealTime
+import Timeline
 
 /// A converter of sound streams: it decodes, maps or mixes channels, resamples, and stores or
 /// encodes. Not real time; one thread at a time.
@@ -303,7 +304,7 @@ package final class StreamConverter {
   package func inputCount(forOutput count: Int) -> Int {
     let frames = Double(count) * Double(output.usualFramesPerPacket)
     let taken = frames * inputRate / output.sampleRate
-    return Int(min(max(1, (taken / Double(input.usualFramesPerPacket)).rounded(.up)), 0x1p48))
+    return Int(held: min(max(1, (taken / Double(input.usualFramesPerPacket)).rounded(.up)), 0x1p48))
   }
 
   /// Returns the maximum number of output frames or packets for `count` input frames or packets.
@@ -312,7 +313,7 @@ package final class StreamConverter {
     let frames = Double(count) * Double(input.usualFramesPerPacket)
     let given = (frames * output.sampleRate / inputRate).rounded(.up)
     // Allows for delayed frames and the padding of the last packet.
-    return Int(min(given / Double(output.usualFramesPerPacket), 0x1p48)) + 2
+    return Int(held: min(given / Double(output.usualFramesPerPacket), 0x1p48)) + 2
   }
 
   private func convertAtOnce(_ source: inout Source, into sink: inout Sink) {
@@ -369,7 +370,7 @@ package final class StreamConverter {
   }
 
   func framesOfOutput(_ frames: Int) -> Int {
-    Int((Double(frames) * output.sampleRate / inputRate).rounded())
+    Int(held: (Double(frames) * output.sampleRate / inputRate).rounded())
   }
 
   // MARK: Output

@@ -1,3 +1,5 @@
+import Timeline
+
 /// A parsed AudioSpecificConfig: the configuration of an AAC stream.
 package struct AudioSpecificConfig: Hashable, Sendable {
   /// MPEG-4's audio object type without extensions: 2 is AAC-LC.
@@ -81,7 +83,7 @@ package struct AudioSpecificConfig: Hashable, Sendable {
     guard sampleRate >= 1, sampleRate < 0x100_0000,
       let channels = channelCounts.firstIndex(of: channels), channels > 0
     else { return nil }
-    let rate = Int(sampleRate.rounded())
+    let rate = Int(held: sampleRate.rounded())
     if let index = sampleRates.firstIndex(of: rate) {
       return [UInt8(2 << 3 | index >> 1), UInt8((index & 1) << 7 | channels << 3)]
     }

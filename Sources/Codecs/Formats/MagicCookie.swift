@@ -1,3 +1,5 @@
+import Timeline
+
 /// The setup data of a decoder, needed before the first packet. Apple calls it a magic cookie,
 /// libavcodec extradata.
 ///
@@ -106,7 +108,7 @@ package enum MagicCookie {
       // The decoded sound always has this rate, whatever the encoder's input was.
       if format.sampleRate > 0, format.sampleRate < 48000 {
         let frames = Double(format.framesPerPacket) * 48000 / format.sampleRate
-        format.framesPerPacket = Int(min(frames, 0x1p20).rounded())
+        format.framesPerPacket = Int(held: min(frames, 0x1p20).rounded())
       }
       format.sampleRate = 48000
       if extradata.count > 9 { format.channels = Int(extradata[9]) }

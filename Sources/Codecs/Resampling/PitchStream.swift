@@ -1,3 +1,5 @@
+import Timeline
+
 #if RubberBand
   package import CRealTime
   import CRubberBand
@@ -18,7 +20,7 @@
         | RubberBandOptionPitchHighConsistency.rawValue | RubberBandOptionThreadingNever.rawValue
       guard
         let state = unsafe rubberband_new(
-          UInt32(sampleRate.rounded()), UInt32(channels), RubberBandOptions(options), 1, 1)
+          UInt32(held: sampleRate.rounded()), UInt32(channels), RubberBandOptions(options), 1, 1)
       else { return nil }
       unsafe self.state = state
       unsafe rubberband_set_max_process_size(state, UInt32(maximumInput))

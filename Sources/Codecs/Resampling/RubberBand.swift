@@ -1,3 +1,5 @@
+import Timeline
+
 #if RubberBand
   import CRubberBand
   import Glibc
@@ -28,7 +30,7 @@
         | (isFast ? RubberBandOptionWindowShort.rawValue : RubberBandOptionWindowStandard.rawValue)
       guard
         let state = unsafe rubberband_new(
-          UInt32(sampleRate.rounded()), UInt32(channels), RubberBandOptions(options), 1, 1)
+          UInt32(held: sampleRate.rounded()), UInt32(channels), RubberBandOptions(options), 1, 1)
       else { return nil }
       unsafe self.state = state
       self.channels = channels

@@ -1,3 +1,5 @@
+import Timeline
+
 /// A time-pitch processor for streams of float frames. Not real time; one thread at a time.
 ///
 /// The number of output frames is exactly the sum of `frames / rate`, rounded where the stream ends
@@ -125,7 +127,7 @@ package final class TimePitch {
   private func end(followedBy planes: Planes.Pointers, frames: Int) throws(Resampler.Failure) {
     guard isStretching else { return }
     isStretching = false
-    let wanted = Int(expectedFrames.rounded())
+    let wanted = Int(held: expectedFrames.rounded())
     let next = unsafe Planes.Advancing(planes, channels: output.channels)
     var left = frames
     while given < wanted {
@@ -187,7 +189,7 @@ private final class Tape: Stretcher {
     resampler.setRatio(setting.rate)
     let past = PlaneQueue(channels: history.channels)
     let frames = 512
-    toSkip = Int((Double(frames) / setting.rate).rounded())
+    toSkip = Int(held: (Double(frames) / setting.rate).rounded())
     _ = try unsafe put(
       history.pointers(at: history.capacity - frames), frames: frames, into: past)
   }

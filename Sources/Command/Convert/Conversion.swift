@@ -2,6 +2,7 @@ import Codecs
 import Files
 import RealTime
 import Sessions
+import Timeline
 
 /// The conversion of one file by `cuejack convert`.
 struct Conversion {
@@ -90,7 +91,7 @@ struct Conversion {
     let converter = try reader.file.decoder(to: writer.input, options)
     let source = MediaReader(reader.file)
     source.seek(to: part.lowerBound)
-    let total = Int64((Double(part.count) * ratio).rounded())
+    let total = Int64(held: (Double(part.count) * ratio).rounded())
     var memory = [UInt8](repeating: 0, count: Self.framesAtOnce * writer.input.bytesPerFrame)
     var written: Int64 = 0
     while written < total {

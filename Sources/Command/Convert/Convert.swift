@@ -5,6 +5,7 @@ import Glibc
 import RealTime
 import Sessions
 import System
+import Timeline
 
 /// `cuejack convert`: converts sound files to another format.
 struct Convert: ParsableCommand {
@@ -172,7 +173,7 @@ struct Convert: ParsableCommand {
     }
     guard Screen.shared.isTerminal else { return }
     let width = max(0, Screen.shared.size.columns - 1)
-    let percent = "\(Int(part * 100))%"
+    let percent = "\(Int(held: part * 100))%"
     let line = "[\(gauge(part, width: min(60, max(0, width - 7)), with: "#"))] \(percent)"
     Screen.shared.draw([columns(of: line) > width ? fitted(percent, to: width) : line])
   }

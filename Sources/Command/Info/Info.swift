@@ -4,6 +4,7 @@ import Codecs
 import Files
 import RealTime
 import Sessions
+import Timeline
 
 /// `cuejack info`: shows the properties of sound files.
 struct Info: ParsableCommand {
@@ -260,7 +261,7 @@ struct FileReport: Encodable {
       ("channels", channelWords),
       ("rate", hertz(sampleRate)),
       ("duration", "\(exactClock(duration)) (\(frames) frames)"),
-      ("bit rate", "\(Int64(bitRate.rounded())) bits per second"),
+      ("bit rate", "\(Int64(held: bitRate.rounded())) bits per second"),
       ("size", sizeWords),
     ]
     if let coding { rows.append(("coding", "\(coding), decoded by libsndfile")) }

@@ -98,9 +98,10 @@ extension LiveSession {
         sampleRate: rate)
     }
     // A cycle that is about to begin knows nothing of the start, and each player takes some time.
-    let least = max(2 * device.periodFrames, Int((0.01 + 0.005 * Double(players.count)) * rate))
+    let least = max(
+      2 * device.periodFrames, Int(held: (0.01 + 0.005 * Double(players.count)) * rate))
     // Allows enough time to start all players, even on a busy machine.
-    let soon = now + latency + Int64((0.25 + 0.02 * Double(players.count)) * rate)
+    let soon = now + latency + Int64(held: (0.25 + 0.02 * Double(players.count)) * rate)
     guard let at = command.client.at else {
       return start(isBusy ? soon : now + latency + Int64(least))
     }

@@ -181,7 +181,7 @@ final class PlayDesk {
   private func move(to seconds: Double) {
     let seconds = max(0, seconds)
     if let transport {
-      return transport.locate(to: Int64((seconds * start.sampleRate).rounded()))
+      return transport.locate(to: Int64(held: (seconds * start.sampleRate).rounded()))
     }
     if pausedAt != nil { pausedAt = seconds } else { begin(at: seconds) }
   }
@@ -207,10 +207,10 @@ final class PlayDesk {
   func followTransport() {
     guard let transport else { return }
     let rate = start.sampleRate
-    let stands = pausedAt.map { Int64(($0 * rate).rounded()) }
-    var offset = stands == nil ? Int64((origin * rate).rounded()) - start.frame : nil
+    let stands = pausedAt.map { Int64(held: ($0 * rate).rounded()) }
+    var offset = stands == nil ? Int64(held: (origin * rate).rounded()) - start.frame : nil
     // Enough time to start all players. A machine that was too busy tries again, later.
-    var lead = Int64((0.06 + 0.02 * Double(players.count)) * rate)
+    var lead = Int64(held: (0.06 + 0.02 * Double(players.count)) * rate)
     for _ in 0..<4 {
       switch transport.order(playingAt: offset, standingAt: stands ?? 0, lead: latency + lead) {
       case .play(let position, let frame, let answers):
@@ -245,14 +245,14 @@ final class PlayDesk {
         let local = seconds - Double(player.clip.delay) / rate
         let isReady =
           local < 0
-          ? try player.rewind(to: 0, delay: Int64((-local * rate).rounded()))
-          : try player.rewind(to: Int64((local * rate * player.clip.rate).rounded()))
+          ? try player.rewind(to: 0, delay: Int64(held: (-local * rate).rounded()))
+          : try player.rewind(to: Int64(held: (local * rate * player.clip.rate).rounded()))
         if !isReady { isLate = true }
       }
       applyGains()
       guard let device = players[0].queue.runningDevice else { throw .invalidated }
       // Allows enough time to start all players.
-      let lead = Int64((0.06 + 0.02 * Double(players.count)) * start.sampleRate)
+      let lead = Int64(held: (0.06 + 0.02 * Double(players.count)) * start.sampleRate)
       let frame = wanted ?? device.now + latency + lead
       start = LiveSession.Start(
         chosen: ChosenStart(frame: frame, on: device), latency: latency,
@@ -303,7 +303,7 @@ extension FilePlayer {
   /// The name of the file that plays at a position in seconds.
   func name(at seconds: Double) -> String {
     guard let row, row.frames > 0 else { return fileName(file.path) }
-    let frame = Int64(max(0, seconds) * file.format.sampleRate * clip.rate) % row.frames
+    let frame = Int64(held: max(0, seconds) * file.format.sampleRate * clip.rate) % row.frames
     let index = row.starts.lastIndex { $0 <= frame } ?? 0
     return fileName(row.sounds[index].path)
   }

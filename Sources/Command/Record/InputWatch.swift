@@ -2,6 +2,7 @@ import AudioQueue
 import RealTime
 import Server
 import Sessions
+import Timeline
 
 /// Warnings about inputs of a recording that are not connected, or carry digital silence. Main thread.
 struct InputWatch {
@@ -44,7 +45,7 @@ struct InputWatch {
       seen = now
     }
     calls += 1
-    let most = Int64(Double(Self.patience) * recorder.queue.format.sampleRate)
+    let most = Int64(held: Double(Self.patience) * recorder.queue.format.sampleRate)
     let zeros = recorder.silence
     let quiet = Set(zeros.indices.filter { zeros[$0] >= most })
     // Of a port that has no connection, nothing else is to be expected.

@@ -2,6 +2,7 @@ import AudioQueue
 import Files
 import RealTime
 import Sessions
+import Timeline
 
 /// The actions of the keys of `cuejack record`. Main thread.
 final class RecordDesk {
@@ -43,7 +44,7 @@ final class RecordDesk {
     guard let frame = recorder.queue.currentFrame, frame >= 0 else {
       return Screen.shared.remark("cannot start now: the server runs no cycles yet")
     }
-    trigger?.begin(at: Int64(frame.rounded()))
+    trigger?.begin(at: Int64(held: frame.rounded()))
   }
 
   /// Reports the start that the recording has waited for, once.

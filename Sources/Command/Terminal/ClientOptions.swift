@@ -309,7 +309,7 @@ struct ChosenStart {
   /// Returns the start time for a queue that starts `frames` device frames earlier.
   func time(before frames: Int64 = 0, sampleRate: Double) -> StartTime {
     if !isHostTime { return .frame(frame - frames) }
-    let lead = UInt64((Double(frames) / sampleRate * 1e9).rounded())
+    let lead = UInt64(held: (Double(frames) / sampleRate * 1e9).rounded())
     return .hostTime(hostTime > lead ? hostTime - lead : 0)
   }
 

@@ -1,4 +1,5 @@
 import Glibc
+import Timeline
 
 /// Formats numbers as `printf` does; at most 63 bytes.
 func formatted(_ format: String, _ numbers: any CVarArg...) -> String {
@@ -20,7 +21,7 @@ func hundredths(_ value: Double) -> Double { (value * 100).rounded() / 100 + 0 }
 
 /// Formats minutes and seconds; negative before the start.
 func clock(_ seconds: Double) -> String {
-  let whole = Int(abs(seconds.rounded(.down)))
+  let whole = Int(held: abs(seconds.rounded(.down)))
   let sign = seconds < 0 ? "-" : ""
   return whole < 3600
     ? sign + formatted("%ld:%02ld", whole / 60, whole % 60)
@@ -29,7 +30,7 @@ func clock(_ seconds: Double) -> String {
 
 /// Formats hours, minutes and seconds with milliseconds.
 func exactClock(_ seconds: Double) -> String {
-  let milliseconds = Int64((seconds * 1000).rounded())
+  let milliseconds = Int64(held: (seconds * 1000).rounded())
   let (minutes, rest) = (milliseconds / 60_000, milliseconds % 60_000)
   let tail = formatted("%02lld:%02lld.%03lld", minutes % 60, rest / 1000, rest % 1000)
   return minutes < 60 ? tail : "\(minutes / 60):\(tail)"

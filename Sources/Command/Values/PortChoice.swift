@@ -2,6 +2,7 @@ import Glibc
 import Server
 import Sessions
 import System
+import Timeline
 
 /// The values of an option that names ports of other clients, such as `--connect`.
 ///
@@ -23,7 +24,7 @@ struct PortChoice: Sendable {
   func ports(
     on client: any ServerClient, waiting seconds: Double, isStopped: () -> Bool
   ) throws(PortError) -> [String] {
-    let deadline = HostTime.now + UInt64(seconds * 1e9)
+    let deadline = HostTime.now + UInt64(held: seconds * 1e9)
     while true {
       do throws(PortError) {
         return try ports(on: client)

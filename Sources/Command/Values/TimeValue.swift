@@ -1,4 +1,5 @@
 import ArgumentParser
+import Timeline
 
 /// A duration or position as people type it: `90`, `2.5s`, `250ms`, `1:23.5`, `1:02:03`, `1h30m` or
 /// `96000f`.
@@ -88,7 +89,7 @@ enum TimeValue: Equatable, Sendable {
   /// The time in frames at a rate.
   func frames(at rate: Double) -> Int64 {
     switch self {
-    case .seconds(let seconds): Int64((seconds * rate).rounded())
+    case .seconds(let seconds): Int64(held: (seconds * rate).rounded())
     case .frames(let frames): frames
     }
   }

@@ -1,4 +1,5 @@
 import Codecs
+import Timeline
 
 /// The writer of an MPEG-4 file of packets.
 ///
@@ -53,7 +54,7 @@ final class MPEG4Body: PacketFileBody {
       primingFrames: facts.table.primingFrames, bitRate: facts.bitRate,
       metadata: InfoKeys.metadata(facts.tags, container: container))
     // With this time scale, edits are accurate to the frame.
-    settings.options["movie_timescale"] = "\(Int(format.sampleRate.rounded()))"
+    settings.options["movie_timescale"] = "\(Int(held: format.sampleRate.rounded()))"
     if container == .m4b { settings.options["brand"] = "M4B " }
     return settings
   }

@@ -1,3 +1,5 @@
+import Timeline
+
 /// A parser and builder of the metadata chunks of WAVE and RF64 files.
 struct WaveChunks {
   let isBigEndian: Bool
@@ -153,7 +155,7 @@ struct WaveChunks {
   }
 
   private func frame(_ position: Double) -> UInt32 {
-    position.isFinite ? UInt32(min(max(position.rounded(), 0), Double(UInt32.max))) : 0
+    UInt32(held: position.rounded())
   }
 
   /// Returns the chunks with the markers replaced. Everything else stays, except notes on removed
@@ -252,7 +254,7 @@ struct WaveChunks {
     _ loops: [[UInt8]], like old: [UInt8], sampleRate: Double
   ) -> [UInt8] {
     guard !loops.isEmpty || !old.isEmpty else { return [] }
-    let period = Int((1e9 / max(1, sampleRate)).rounded())
+    let period = Int(held: (1e9 / max(1, sampleRate)).rounded())
     // No manufacturer or product; a frame's length in ns; middle C; no SMPTE offset.
     var head = [0, 0, period, 60, 0, 0, 0, 0, 0].flatMap { number($0) }
     var rest: ArraySlice<UInt8> = []

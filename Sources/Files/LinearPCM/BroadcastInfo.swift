@@ -1,4 +1,5 @@
 package import RealTime
+import Timeline
 
 /// The broadcast metadata of a WAVE or RF64 file: its 'bext' chunk, as EBU Tech 3285 defines it.
 package struct BroadcastInfo: Equatable, Sendable {
@@ -22,7 +23,7 @@ package struct BroadcastInfo: Equatable, Sendable {
     if !codingHistory.isEmpty, !codingHistory.hasSuffix("\n") { codingHistory += "\r\n" }
     let mode = ["mono", "stereo"].dropFirst(format.channels - 1).first ?? "multichannel"
     codingHistory +=
-      "A=PCM,F=\(Int64(format.sampleRate.rounded())),W=\(format.bitsPerSample),M=\(mode),"
+      "A=PCM,F=\(Int64(held: format.sampleRate.rounded())),W=\(format.bitsPerSample),M=\(mode),"
       + "T=\(program)\r\n"
   }
 

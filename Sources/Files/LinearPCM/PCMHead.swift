@@ -1,4 +1,5 @@
 import RealTime
+import Timeline
 
 /// A builder of the headers of linear PCM files.
 enum PCMHead {
@@ -93,7 +94,7 @@ enum PCMHead {
     let isFull = format.bitsPerSample == 8 * format.bytesPerSample
     let tag = format.kind == .float ? 3 : 1
     let isExtensible = format.channels > 2 || !isFull || channelMask != nil
-    let rate = Int(format.sampleRate.rounded())
+    let rate = Int(held: format.sampleRate.rounded())
     let plain =
       number(isExtensible ? 0xFFFE : tag, 2) + number(format.channels, 2) + number(rate, 4)
       + number(rate * format.bytesPerFrame, 4) + number(format.bytesPerFrame, 2)
@@ -138,7 +139,7 @@ enum PCMHead {
       case (.float, _): 7
       case (_, let bytes): bytes + 1
       }
-    let numbers = [28, 0, coding, Int(format.sampleRate.rounded()), format.channels, 0]
+    let numbers = [28, 0, coding, Int(held: format.sampleRate.rounded()), format.channels, 0]
     return ChunkID(".snd").bytes
       + numbers.flatMap { [UInt8]($0, count: 4, bigEndian: true) }
   }

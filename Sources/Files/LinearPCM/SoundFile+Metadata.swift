@@ -1,3 +1,5 @@
+import Timeline
+
 /// A file whose chunks can be read and changed, apart from its sound. An index distinguishes chunks
 /// with the same id.
 package protocol ChunkedFile: Sendable {
@@ -194,7 +196,8 @@ extension ChunkedFile {
         let name = Array((marker.name ?? "").utf8.prefix(255))
         let position = marker.position.isFinite ? marker.position.rounded() : 0
         return [UInt8](marker.id, count: 2, bigEndian: true)
-          + [UInt8](Int64(min(max(position, 0), Double(UInt32.max))), count: 4, bigEndian: true)
+          + [UInt8](
+            Int64(UInt32(held: position)), count: 4, bigEndian: true)
           + [UInt8(name.count)] + name + (name.count % 2 == 0 ? [0] : [])
       }
   }

@@ -1,4 +1,5 @@
 import Glibc
+import Timeline
 
 /// The messages of a Standard MIDI File of format 0 or 1, in order of time. A value.
 ///
@@ -154,7 +155,7 @@ package struct MIDIFile: Sendable {
   package func frame(at time: Int, sampleRate: Double) -> Int64 {
     let (seconds, rest) = time.quotientAndRemainder(dividingBy: unitsPerSecond)
     let frames = Double(seconds) * sampleRate + Double(rest) * sampleRate / Double(unitsPerSecond)
-    return Int64(frames.rounded())
+    return Int64(held: frames.rounded())
   }
 }
 

@@ -1,5 +1,6 @@
 package import Codecs
 import RealTime
+import Timeline
 
 /// The reason why a sound file could not be converted.
 package enum MediaError: Error, Hashable, Sendable {
@@ -60,7 +61,7 @@ package final class MediaReader {
   package var position: Int64 {
     guard let converter else { return start }
     let frames = Double(given) * file.format.sampleRate / converter.output.sampleRate
-    return start + Int64(frames.rounded())
+    return start + Int64(held: frames.rounded())
   }
 
   /// Moves the position to a frame, at the file's rate. The frame must not be negative.

@@ -1,6 +1,7 @@
 import CFFmpeg
 import Codecs
 import Glibc
+import Timeline
 
 /// A muxer, based on libavformat, that writes packets to a file.
 ///
@@ -34,7 +35,7 @@ final class Muxer {
     _ store: any ByteStore, name: String, _ settings: Settings, firstKeptByte: Int64 = 0
   ) throws(SoundFileError) {
     LibavLog.quieten()
-    sampleRate = Int32(clamping: Int(settings.format.sampleRate.rounded()))
+    sampleRate = Int32(clamping: Int(held: settings.format.sampleRate.rounded()))
     stream = try StoreStream(store, isWriting: true)
     stream.firstKeptByte = firstKeptByte
     unsafe packet = av_packet_alloc()

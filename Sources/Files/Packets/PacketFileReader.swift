@@ -1,6 +1,7 @@
 import CFFmpeg
 package import Codecs
 import Synchronization
+import Timeline
 
 /// A file of packets that is open for reading.
 ///
@@ -154,7 +155,7 @@ package final class PacketFileReader: Sendable {
       let seconds = try duration
       guard seconds > 0 else { return 0 }
       let rate = Double(try byteCount) * 8 / seconds
-      return rate < 1e15 ? Int(rate.rounded()) : 0
+      return rate < 1e15 ? Int(held: rate.rounded()) : 0
     }
   }
 

@@ -1,4 +1,5 @@
 import Codecs
+import Timeline
 
 extension StreamParser {
   /// A position in the sound, as a packet with a byte or frame position.
@@ -61,7 +62,7 @@ extension StreamParser {
     case .frames, .flac:
       guard let average = averagePacketBytes else { return nil }
       let packet = (Double(byte) / average).rounded(.down)
-      let rest = Int64(Double(byte) - packet * average)
+      let rest = Int64(held: Double(byte) - packet * average)
       return Location(packet: Int64(packet), position: byte, rest: rest, isEstimated: true)
     }
   }

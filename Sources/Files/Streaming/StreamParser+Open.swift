@@ -1,5 +1,6 @@
 import Codecs
 import RealTime
+import Timeline
 
 /// A store that holds only a file's header but claims the complete file's length. A few zeros
 /// follow the header, for readers that look at more bytes than a short header has.
@@ -101,7 +102,7 @@ extension StreamParser {
         dataOffset: Int64(dataOffset), packetBytesLimit: size)
       details.tags = (try? file.tags()) ?? [:]
       details.setEqualPackets(of: size, dataBytes)
-      details.bitRate = Int(clamping: Int64(file.format.sampleRate * Double(8 * size)))
+      details.bitRate = Int(clamping: Int64(held: file.format.sampleRate * Double(8 * size)))
     }
 
     private init(
@@ -116,7 +117,7 @@ extension StreamParser {
         details.setEqualPackets(of: size, dataBytes)
         if dataBytes != nil { details.packetTable = try reader.packetTable }
         let seconds = Double(format.framesPerPacket) / format.sampleRate
-        details.bitRate = Int(Double(8 * size) / seconds)
+        details.bitRate = Int(held: Double(8 * size) / seconds)
         return
       }
       if reader.container == .wave || reader.container == .rf64, format.codec.isMPEGAudio {
@@ -199,7 +200,7 @@ extension StreamParser {
       details.packetTable = about.table(of: frames)
       if let bytes = about.bytes {
         let bits = Double(8 * bytes) * head.sampleRate / Double(frames)
-        details.bitRate = Int(min(bits.rounded(), Double(Int32.max)))
+        details.bitRate = Int(held: min(bits.rounded(), Double(Int32.max)))
       }
     }
   }

@@ -1,5 +1,6 @@
 package import CRealTime
 import Synchronization
+import Timeline
 
 /// Runs a graph's running order in each cycle.
 ///
@@ -143,7 +144,7 @@ package struct GraphCycle: ~Copyable {
       unsafe block.frame = cycle.frame &+ Int64(at)
       if unsafe cycle.host_time > 0 {
         unsafe block.host_time =
-          cycle.host_time &+ UInt64(Double(at) * cycle.nanoseconds_per_frame)
+          cycle.host_time &+ UInt64(held: Double(at) * cycle.nanoseconds_per_frame)
       }
       if let helpers = unsafe helpers, let groups = unsafe order.pointee.groups {
         unsafe run(0, order.pointee.firstGrouped, order, &block, at: at, cycle: frames)

@@ -1,5 +1,6 @@
 package import CRealTime
 import Synchronization
+import Timeline
 
 /// An I/O function with its state, at a fixed address.
 @safe
@@ -244,7 +245,8 @@ package struct IOCycle: ~Copyable {
     unsafe io.rate_scalar = block.nanoseconds_per_frame * rate / 1e9
     unsafe io.nanoseconds_per_frame = block.nanoseconds_per_frame
     unsafe io.allowed_time =
-      block.is_freewheeling ? .max : UInt64(Double(min(frames, Int(block.frames))) * frameTime)
+      block.is_freewheeling
+      ? .max : UInt64(held: Double(min(frames, Int(block.frames))) * frameTime)
     unsafe io.transport = block.transport
     // All of the input came in before the cycle, whatever the server says.
     let inputLatency = unsafe max(
@@ -300,7 +302,7 @@ package struct IOCycle: ~Copyable {
   @_noLocks private func time(of frame: Int64, _ block: cue_block) -> UInt64 {
     if unsafe block.host_time == 0 { return 0 }
     let distance = unsafe Double(frame &- block.frame) * block.nanoseconds_per_frame
-    return unsafe UInt64(max(0, Double(block.host_time) + distance))
+    return unsafe UInt64(held: Double(block.host_time) + distance)
   }
 
   /// Writes the oldest frames of the output to the block's planes, with the gain.

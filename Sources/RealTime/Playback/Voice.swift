@@ -302,7 +302,7 @@ package struct Voice: ~Copyable {
 
   /// Scales the run position by `ratio`, after the device's sample rate changed by that factor.
   package func scalePosition(by ratio: Double) {
-    unsafe state.pointee.position = Int64(Double(state.pointee.position) * ratio + 0.5)
+    unsafe state.pointee.position = Int64(held: Double(state.pointee.position) * ratio + 0.5)
     stand()
   }
 

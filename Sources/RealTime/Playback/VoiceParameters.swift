@@ -1,3 +1,5 @@
+import Timeline
+
 /// Parameters of a voice during a cycle: gain with its ramp, and balance.
 struct VoiceParameters: BitwiseCopyable {
   /// Gain at the end of the ramp; the gain itself if no ramp is active.
@@ -31,7 +33,7 @@ struct VoiceParameters: BitwiseCopyable {
     target = changes.volume
     passed = 0
     // At most a day, so that the number of frames fits.
-    length = Int64(Double(min(rampSeconds, 86_400)) * sampleRate + 0.5)
+    length = Int64(held: Double(min(rampSeconds, 86_400)) * sampleRate + 0.5)
   }
 
   /// Advances a ramp by `frames` frames.

@@ -1,5 +1,6 @@
 package import CRealTime
 import Synchronization
+import Timeline
 
 /// State of a device unit that only the process thread uses.
 @safe
@@ -128,7 +129,7 @@ package struct DeviceUnit: ~Copyable {
     let hostTime = unsafe isInput ? io.pointee.input_time : io.pointee.output_time
     if hostTime > 0 {
       let length = unsafe io.pointee.nanoseconds_per_frame
-      time.host_time = hostTime &+ UInt64(Double(frame) * length)
+      time.host_time = hostTime &+ UInt64(held: Double(frame) * length)
       time.flags |= UInt32(cue_time_has_host)
     }
     if unsafe io.pointee.rate_scalar > 0 {

@@ -1,5 +1,6 @@
 package import CRealTime
 import Synchronization
+import Timeline
 
 /// Errors of renders, with the codes of the C API.
 package enum RenderError {
@@ -314,6 +315,10 @@ package struct RenderUnit: ~Copyable {
     if isBusy.exchange(true, ordering: .acquiring) { return RenderError.wrongContext }
     let cache = unsafe setup.pointee.cache
     let hasTime = unsafe time.pointee.flags & UInt32(cue_time_has_sample) != 0
+    if hasTime, unsafe !time.pointee.sample_time.isFrameTime {
+      isBusy.store(false, ordering: .releasing)
+      return RenderError.badArgument
+    }
     let resets = resets.load(ordering: .acquiring)
     if unsafe cache.pointee.resets != resets {
       unsafe cache.pointee.resets = resets

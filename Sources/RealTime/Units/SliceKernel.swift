@@ -1,5 +1,6 @@
 package import CRealTime
 import Synchronization
+import Timeline
 
 /// Samples to play from a frame on, in memory that stays until the event of their end.
 @safe
@@ -134,7 +135,7 @@ package struct SlicePlayer: ~Copyable {
   }
 
   @_noLocks private static func nearest(_ value: Double) -> Int64 {
-    Int64(value < 0 ? value - 0.5 : value + 0.5)
+    Int64(held: value < 0 ? value - 0.5 : value + 0.5)
   }
 
   @_noLocks private borrowing func tell(_ slice: PlayerSlice, _ kind: PlayerEvent.Kind) {

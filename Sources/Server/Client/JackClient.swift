@@ -112,7 +112,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
     // PipeWire's library changes its list of ports on one thread only.
     guard let change, !isPipeWire else { return }
     let period = unsafe jack_get_buffer_size(client)
-    let deadline = HostTime.now + max(50_000_000, UInt64(4e9 * Double(period) / sampleRate))
+    let deadline = HostTime.now + max(50_000_000, UInt64(held: 4e9 * Double(period) / sampleRate))
     while orders.load(ordering: .acquiring) == change.orders, HostTime.now < deadline,
       !isLost.load(ordering: .acquiring)
     {
@@ -206,7 +206,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
     let microseconds = jack_get_time()
     // On PipeWire the frame counter is the driver's, and there may be none yet.
     if isPipeWire {
-      let frame = Int64(Double(microseconds) * sampleRate / 1e6)
+      let frame = Int64(held: Double(microseconds) * sampleRate / 1e6)
       return TimeAnchor(frame: frame, microseconds: microseconds)
     }
     let counter = whileOpen { unsafe jack_frame_time(client) } ?? 0

@@ -102,7 +102,9 @@ final class RenderClient: ServerClient, @unchecked Sendable {
   /// The host time of the next cycle.
   var hostTime: UInt64 { microseconds(frames.load(ordering: .acquiring)) * 1000 }
 
-  private func microseconds(_ frame: Int64) -> UInt64 { UInt64(Double(frame) / sampleRate * 1e6) }
+  private func microseconds(_ frame: Int64) -> UInt64 {
+    UInt64(held: Double(frame) / sampleRate * 1e6)
+  }
 
   func activate(_ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices) {
     state.withLock { $0.engine = UInt(bitPattern: engine) }

@@ -5,6 +5,7 @@ import PluginHost
 import RealTime
 import Server
 import Synchronization
+import Timeline
 
 /// A session rendered to files, faster than real time: the same queues and graph as on a JACK server, in
 /// cycles that the rendering thread runs. Needs no server. One thread.
@@ -73,14 +74,14 @@ package final class SessionRendering {
     self.client = client
     var length = engine.renderedEnd
     if let seconds = options.seconds {
-      length = min(length ?? .max, Int64((seconds * rate).rounded()))
+      length = min(length ?? .max, Int64(held: (seconds * rate).rounded()))
     }
     guard let length else {
       engine.close()
       throw .refused(
         "the session has no end, because a track loops: say how many seconds to render")
     }
-    frames = length + Int64((options.tail * rate).rounded())
+    frames = length + Int64(held: (options.tail * rate).rounded())
     do throws(SessionRunError) {
       outputs = try Self.outputs(document, engine, path, rate, options)
       try warmUp()

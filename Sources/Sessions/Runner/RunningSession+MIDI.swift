@@ -1,4 +1,5 @@
 import Synchronization
+import Timeline
 
 /// MIDI controllers that move values of the document, and notes that start groups. The session's thread.
 extension RunningSession {
@@ -44,7 +45,7 @@ extension RunningSession {
       try apply(.set(path, JSONValue(value(mapping, position, range))))
     case .integer(let range, _):
       let bounds = Double(range.lowerBound)...Double(range.upperBound)
-      try apply(.set(path, .integer(Int64(value(mapping, position, bounds).rounded()))))
+      try apply(.set(path, .integer(Int64(held: value(mapping, position, bounds).rounded()))))
     default: break
     }
   }

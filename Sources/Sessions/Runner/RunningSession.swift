@@ -4,6 +4,7 @@ import Logging
 package import Server
 import Synchronization
 import System
+import Timeline
 
 /// A session that a program runs: its folder and document, its engine, its OSC server, and the thread
 /// `cuejack-session`, which carries out what the terminal, OSC and managers ask, in order.
@@ -285,7 +286,7 @@ package final class RunningSession: Sendable {
   /// Moves everything to a position in seconds.
   package func locate(to seconds: Double) throws(SessionRunError) {
     let engine = try running()
-    let position = Int64((max(0, seconds) * engine.plan.timeline.sampleRate).rounded())
+    let position = Int64(held: (max(0, seconds) * engine.plan.timeline.sampleRate).rounded())
     try locate(engine, to: position)
   }
 

@@ -75,7 +75,7 @@ extension SessionEngine {
   func lead(_ count: Int, attempt: Int) -> Int64 {
     let rate = plan.timeline.sampleRate
     let cycles = Double(4 + count / 4) * Double(device.periodFrames)
-    return Int64((0.05 * rate + cycles) * Double(1 << attempt)) + Int64(session.latencyFrames)
+    return Int64(held: (0.05 * rate + cycles) * Double(1 << attempt)) + Int64(session.latencyFrames)
   }
 
   /// Starts groups that wait, all on one frame or each so many frames later.

@@ -3,6 +3,7 @@ import RealTime
 import Server
 import Synchronization
 import System
+import Timeline
 
 /// JACK's transport: a session that follows or leads it is where the transport is, to the frame.
 ///
@@ -87,7 +88,7 @@ extension SessionEngine {
     // At one tempo from the beginning, the frame is exact.
     let exact = beat * framesPerBeat
     let isConstant = abs(told - exact) <= beats.slack * framesPerBeat + 1
-    return Int64((isConstant ? exact : told).rounded())
+    return Int64(held: (isConstant ? exact : told).rounded())
   }
 
   /// Moves the groups to where the transport is. The caller holds the control lock.
@@ -135,7 +136,7 @@ extension SessionEngine {
   /// Frames by which a group that starts at a beat may be off: the transport counts in ticks.
   private func slack(of run: Run, _ state: TransportReading) -> Int64 {
     guard case .beat = run.group?.trigger, let beats = state.beats else { return 0 }
-    return Int64((beats.slack * 60 * plan.timeline.sampleRate / beats.perMinute).rounded(.up))
+    return Int64(held: (beats.slack * 60 * plan.timeline.sampleRate / beats.perMinute).rounded(.up))
   }
 
   /// The position at which all tracks of a group are over.

@@ -7,6 +7,7 @@ import RealTime
 package import Server
 import Synchronization
 import System
+import Timeline
 
 /// A running session: one JACK client with a queue for each track, and the graph of chains, buses and
 /// ports behind them. A render server's client takes JACK's place offline.
@@ -220,7 +221,7 @@ package final class SessionEngine: Sendable {
   /// Waits until the graph has taken all edits.
   func awaitSettled(seconds: Double) {
     guard isLive else { return }
-    let deadline = HostTime.now + UInt64(seconds * 1e9)
+    let deadline = HostTime.now + UInt64(held: seconds * 1e9)
     while !session.graph.isSettled, !device.isLost, HostTime.now < deadline { usleep(500) }
   }
 

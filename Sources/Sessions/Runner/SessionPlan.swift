@@ -1,5 +1,6 @@
 import Glibc
 import RealTime
+import Timeline
 
 /// The conversion between a session's times and device frames. A value.
 package struct SessionTimescale: Sendable, Equatable {
@@ -15,7 +16,7 @@ package struct SessionTimescale: Sendable, Equatable {
   /// Returns the frame of a start on the session's timeline.
   package func frame(of start: SessionStart) -> Int64 {
     if case .frame(let frame) = start { return frame }
-    return Int64((start.seconds(sampleRate: sampleRate, tempo: tempo) * sampleRate).rounded())
+    return Int64(held: (start.seconds(sampleRate: sampleRate, tempo: tempo) * sampleRate).rounded())
   }
 
   package func seconds(of frame: Int64) -> Double { Double(frame) / sampleRate }
@@ -56,7 +57,7 @@ package struct SessionPlan: Sendable {
 
     /// Length in device frames; nil for an endless loop.
     package var length: Int64? {
-      clip.frames.map { Int64((Double($0) * framesPerFrame).rounded()) }
+      clip.frames.map { Int64(held: (Double($0) * framesPerFrame).rounded()) }
     }
     /// Position after the last frame; nil for an endless loop.
     package var end: Int64? { length.map { start + $0 } }
@@ -65,7 +66,7 @@ package struct SessionPlan: Sendable {
     /// and the device frames until it sounds. Nil if the track is over by then.
     package func run(from position: Int64) -> (frame: Int64, delay: Int64)? {
       if position <= start { return clip.frames == 0 ? nil : (0, start - position) }
-      let frame = Int64((Double(position - start) / framesPerFrame).rounded())
+      let frame = Int64(held: (Double(position - start) / framesPerFrame).rounded())
       if let frames = clip.frames, frame >= frames { return nil }
       return (frame, 0)
     }
@@ -132,7 +133,7 @@ package struct SessionPlan: Sendable {
 
   private static func clip(of track: SessionTrack, _ facts: SoundFacts) -> Clip {
     func frame(_ seconds: Double) -> Int64 {
-      min(facts.frames, Int64((seconds * facts.sampleRate).rounded()))
+      min(facts.frames, Int64(held: (seconds * facts.sampleRate).rounded()))
     }
     let first = frame(track.trimStart)
     let part = first..<max(first, track.trimEnd.map(frame) ?? facts.frames)

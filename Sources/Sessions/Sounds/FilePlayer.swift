@@ -251,7 +251,7 @@ private final class Feed: Sendable {
   }
 
   private func frameCount(_ seconds: Double) -> Int64 {
-    Int64((seconds * file.format.sampleRate).rounded())
+    Int64(held: (seconds * file.format.sampleRate).rounded())
   }
 
   /// Returns the volume with which a run that begins with `frame` starts, and its first ramp.

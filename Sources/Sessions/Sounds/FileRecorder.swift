@@ -87,7 +87,7 @@ package final class FileRecorder: Sendable {
     guard let first = firstFrame, let began = queue.statistics.beganAt,
       let deviceRate = try? queue.deviceSampleRate()
     else { return nil }
-    return began + Int64((Double(first) * deviceRate / queue.format.sampleRate).rounded())
+    return began + Int64(held: (Double(first) * deviceRate / queue.format.sampleRate).rounded())
   }
   /// Frames of the queue's run that have arrived, written or not.
   package var receivedFrames: Int64 { feed.receivedFrames }

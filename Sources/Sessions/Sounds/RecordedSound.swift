@@ -1,5 +1,6 @@
 import Files
 import RealTime
+import Timeline
 
 /// Consecutive frames of a recording queue's run, in the queue's format.
 @safe
@@ -26,7 +27,7 @@ struct RecordedSound {
       unsafe rest.bytes = UnsafeRawBufferPointer(
         rebasing: bytes[(Int(skipped) * format.bytesPerFrame)...])
     }
-    rest.hostTime += UInt64((Double(skipped) / format.sampleRate * 1e9).rounded())
+    rest.hostTime += UInt64(held: (Double(skipped) / format.sampleRate * 1e9).rounded())
     return rest
   }
 }

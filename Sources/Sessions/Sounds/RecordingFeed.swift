@@ -3,6 +3,7 @@ import Dispatch
 import Files
 import RealTime
 import Synchronization
+import Timeline
 
 /// An observer of what a recorder writes to its file, in the queue's format. Called on the recorder's
 /// callback thread, one call at a time.
@@ -149,7 +150,7 @@ final class RecordingFeed: Sendable {
     guard let file else { return }
     let first = recording.startFrame
     if first > next {
-      let ago = UInt64((Double(first - next) / format.sampleRate * 1e9).rounded())
+      let ago = UInt64(held: (Double(first - next) / format.sampleRate * 1e9).rounded())
       let hostTime = recording.hostTime > ago ? recording.hostTime - ago : 0
       try pass(
         unsafe RecordedSound(frame: next, frames: first - next, bytes: nil, hostTime: hostTime),

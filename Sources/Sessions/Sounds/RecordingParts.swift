@@ -4,6 +4,7 @@ import Glibc
 import RealTime
 import Synchronization
 import System
+import Timeline
 
 /// A destination for the frames of a recorder, in order. One thread at a time; may block.
 package protocol RecordingOutput: AnyObject, Sendable {
@@ -205,7 +206,7 @@ package final class RecordingParts: RecordingOutput {
     let rate = plan.input.sampleRate
     var done: Int64 = 0
     while done < frames {
-      let time = hostTime + UInt64((Double(done) / rate * 1e9).rounded())
+      let time = hostTime + UInt64(held: (Double(done) / rate * 1e9).rounded())
       let (file, room) = try current(at: time)
       let writer = try file.beginning()
       let count = min(frames - done, room)

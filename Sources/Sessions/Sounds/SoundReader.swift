@@ -2,6 +2,7 @@ package import Codecs
 package import Files
 package import RealTime
 import Synchronization
+import Timeline
 
 /// A reader of a sound file's frames from any position: linear PCM as stored, packets decoded to
 /// floats, or either converted to a given format. Priming and remainder are left out.
@@ -47,7 +48,7 @@ package final class SoundReader: SoundSource {
     let fileFrames = try file.frameCount
     self.format = format ?? file.format.decoded
     let ratio = self.format.sampleRate / file.format.sampleRate
-    frames = ratio == 1 ? fileFrames : Int64((Double(fileFrames) * ratio).rounded())
+    frames = ratio == 1 ? fileFrames : Int64(held: (Double(fileFrames) * ratio).rounded())
     let isStored = file.format == .pcm(self.format)
     decoding = isStored ? nil : try Decoding(file, to: self.format)
   }
@@ -98,7 +99,7 @@ package final class SoundReader: SoundSource {
     let (from, to) = (Int64(file.format.sampleRate), Int64(format.sampleRate))
     if from == to || Double(from) != file.format.sampleRate || Double(to) != format.sampleRate {
       let ratio = file.format.sampleRate / format.sampleRate
-      decoding.reader.seek(to: ratio == 1 ? frame : Int64((Double(frame) * ratio).rounded()))
+      decoding.reader.seek(to: ratio == 1 ? frame : Int64(held: (Double(frame) * ratio).rounded()))
       decoding.next = frame
       return
     }

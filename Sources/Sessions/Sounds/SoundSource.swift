@@ -1,5 +1,6 @@
 package import Files
 package import RealTime
+import Timeline
 
 /// Sound that a player reads from any position: a file, or several in a row.
 ///
@@ -25,7 +26,7 @@ extension SoundSource {
   /// Returns the frames between two times in seconds; to the end if the second one is nil.
   package func part(from start: Double, to end: Double?) -> Range<Int64> {
     func frame(_ seconds: Double) -> Int64 {
-      min(frames, Int64((seconds * format.sampleRate).rounded()))
+      min(frames, Int64(held: (seconds * format.sampleRate).rounded()))
     }
     let first = frame(start)
     return first..<max(first, end.map(frame) ?? frames)

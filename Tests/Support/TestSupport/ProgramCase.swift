@@ -23,6 +23,9 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
   package static let all: [ProgramCase] =
     ["loop", "mode", "thread", "dispatch", "second"].map {
       ProgramCase(program: "refill.c", argument: $0, passes: [$0])
+    }
+    + ["queues", "units", "converters", "files", "others"].map {
+      ProgramCase(program: "numbers.c", argument: $0, passes: [$0])
     } + [
       ProgramCase(
         program: "priming.c",

@@ -365,6 +365,7 @@ private func frame(of time: AudioTimeStamp, on device: Device) throws(HardwareEr
   case .frame(let frame): return frame
   case .hostTime(let hostTime): return device.frame(atHostTime: hostTime)
   case .atOnce: throw .badArgument("the time stamp has neither sample time nor host time")
+  case nil: throw .badArgument("the sample time \(time.mSampleTime) is no time of a clock")
   }
 }
 

@@ -245,7 +245,8 @@ public func AudioQueueStart(_ inAQ: AudioQueueRef, _ inStartTime: UnsafePointer<
   if admission != noErr { return admission }
   return unsafe withQueue(inAQ, "AudioQueueStart") { (handle) throws(QueueError) in
     try handle.checkCodec()
-    try unsafe handle.queue.start(at: StartTime(inStartTime?.pointee))
+    let start = unsafe try startTime(inStartTime?.pointee)
+    try handle.queue.start(at: start)
   }
 }
 
@@ -262,22 +263,29 @@ private func admit(_ queue: (any Queue)?) -> OSStatus {
 
 extension StartTime {
   /// Converts a time stamp: its sample time if that is valid, otherwise its host time. Without
-  /// either the start is "now".
-  init(_ time: AudioTimeStamp?) {
+  /// either the start is "now". Nil if its sample time is no time of any clock.
+  init?(_ time: AudioTimeStamp?) {
     guard let time else {
       self = .atOnce
       return
     }
-    if time.mFlags.contains(.sampleTimeValid), time.mSampleTime.isFinite,
-      abs(time.mSampleTime) < 0x1p62
-    {
-      self = .frame(Int64(time.mSampleTime.rounded()))
+    if time.mFlags.contains(.sampleTimeValid) {
+      guard time.mSampleTime.isFrameTime else { return nil }
+      self = .frame(Int64(held: time.mSampleTime.rounded()))
     } else if time.mFlags.contains(.hostTimeValid) {
       self = .hostTime(time.mHostTime)
     } else {
       self = .atOnce
     }
   }
+}
+
+/// Returns the start that a time stamp asks for.
+func startTime(_ time: AudioTimeStamp?) throws(QueueError) -> StartTime {
+  guard let start = StartTime(time) else {
+    throw .badArgument("the sample time \(time?.mSampleTime ?? 0) is no time of a clock")
+  }
+  return start
 }
 
 /// Prepares enqueued frames ahead of the start.

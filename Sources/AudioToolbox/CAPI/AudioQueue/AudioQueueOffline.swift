@@ -34,7 +34,7 @@ public func AudioQueueOfflineRender(
     guard let id = unsafe handle.id(of: ioBuffer) else { throw .invalidBuffer }
     let queue = try handle.playbackQueue
     var time: Int64?
-    if case .frame(let frame) = unsafe StartTime(inTimestamp?.pointee) { time = frame }
+    if case .frame(let frame) = unsafe try startTime(inTimestamp?.pointee) { time = frame }
     let bytes = try queue.render(frames: Int(inNumberFrames), intoBuffer: id, at: time)
     // `handle` keeps the header alive even if a callback has disposed of the queue.
     unsafe ioBuffer.pointee.mAudioDataByteSize = UInt32(bytes)

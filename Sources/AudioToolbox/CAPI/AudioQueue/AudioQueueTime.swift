@@ -39,7 +39,7 @@ extension OutputQueue {
   /// Returns the frame of the run for a time stamp: its sample time if that is valid, otherwise the
   /// frame at its host time. Nil if neither is valid.
   func runFrame(of time: AudioTimeStamp) throws(QueueError) -> Int64? {
-    switch StartTime(time) {
+    switch try startTime(time) {
     case .atOnce: nil
     case .frame(let frame): frame
     case .hostTime(let hostTime): try runFrame(atHostTime: hostTime)
@@ -139,7 +139,7 @@ public func AudioQueueDeviceTranslateTime(
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueDeviceTranslateTime", needs: inTime, outTime) {
     (handle) throws(QueueError) in
-    let start = unsafe StartTime(inTime.pointee)
+    let start = unsafe try startTime(inTime.pointee)
     if start == .atOnce { throw .noTime }
     unsafe outTime.pointee = AudioTimeStamp(try handle.queue.deviceTime(of: start))
   }
@@ -154,7 +154,7 @@ public func AudioQueueDeviceGetNearestStartTime(
   unsafe withQueue(inAQ, "AudioQueueDeviceGetNearestStartTime", needs: ioRequestedStartTime) {
     (handle) throws(QueueError) in
     guard inFlags == 0 else { throw .badArgument("the flags are \(inFlags), not 0") }
-    let start = unsafe StartTime(ioRequestedStartTime.pointee)
+    let start = unsafe try startTime(ioRequestedStartTime.pointee)
     unsafe ioRequestedStartTime.pointee = AudioTimeStamp(try handle.queue.nearestStart(to: start))
   }
 }

@@ -1,6 +1,7 @@
 import AudioUnits
 import CAudioToolbox
 import CRealTime
+import Timeline
 
 // The property by which plugins learn of beat and transport.
 
@@ -54,7 +55,7 @@ private var jackCallbacks: HostCallbackInfo {
       let state = unsafe now.pointee
       let beats = state.bar_beat.rounded(.up) - state.bar_beat
       let frames = beats * 60 / state.beats_per_minute * state.frames_per_second
-      unsafe framesToBeat?.pointee = UInt32(max(0, frames.rounded()))
+      unsafe framesToBeat?.pointee = UInt32(held: frames.rounded())
       unsafe numerator?.pointee = state.beats_per_bar
       unsafe denominator?.pointee = UInt32(state.beat_unit)
       unsafe downBeat?.pointee = Double(state.bar) * Double(state.beats_per_bar)

@@ -5,6 +5,7 @@ import Codecs
 import Files
 import RealTime
 import Synchronization
+import Timeline
 
 // The properties of the generators that play samples and files.
 
@@ -48,7 +49,8 @@ extension UnitProperty {
       let time = unsafe try input(data, AudioTimeStamp.self)
       let start: PlayerStart
       if time.mFlags.contains(.sampleTimeValid) {
-        start = time.mSampleTime < 0 ? .nextRender : .sample(time.mSampleTime.rounded())
+        let frame = try checked(time.mSampleTime)
+        start = frame < 0 ? .nextRender : .sample(frame)
       } else if time.mFlags.contains(.hostTimeValid) {
         start = time.mHostTime == 0 ? .nextRender : .host(time.mHostTime)
       } else {
@@ -92,9 +94,17 @@ extension UnitProperty {
   }
 
   /// The frame that a time stamp asks for; nil if it asks for none.
-  private func frame(_ time: AudioTimeStamp) -> Int64? {
+  private func frame(_ time: AudioTimeStamp) throws(AudioUnitError) -> Int64? {
     guard time.mFlags.contains(.sampleTimeValid) else { return nil }
-    return Int64(exactly: time.mSampleTime.rounded()) ?? 0
+    return Int64(held: try checked(time.mSampleTime))
+  }
+
+  /// Returns the nearest whole frame.
+  private func checked(_ sampleTime: Double) throws(AudioUnitError) -> Double {
+    guard sampleTime.isFrameTime else {
+      throw .unit(.invalidValue("the sample time \(sampleTime) is no time of a clock"))
+    }
+    return sampleTime.rounded()
   }
 
   // MARK: Samples
@@ -115,10 +125,10 @@ extension UnitProperty {
     }
     let samples = unsafe UnsafeMutableRawPointer(list).assumingMemoryBound(to: cue_buffer_list.self)
     unsafe slice.pointer.pointee.mFlags = []
+    let start = try unsafe frame(slice.pointer.pointee.mTimeStamp)
     try asking { () throws(UnitError) in
       try unsafe player.play(
-        samples, frames: Int(slice.pointer.pointee.mNumberFrames),
-        start: frame(slice.pointer.pointee.mTimeStamp)
+        samples, frames: Int(slice.pointer.pointee.mNumberFrames), start: start
       ) { slice.follow($0) }
     }
   }
@@ -155,7 +165,7 @@ extension UnitProperty {
       open.media, handle: file, channels: format.channels, sampleRate: format.sampleRate)
     let (frames, loops) = unsafe (region.mFramesToPlay, region.mLoopCount)
     let part = unsafe PlayerRegion(
-      source, start: frame(region.mTimeStamp), firstFrame: region.mStartFrame,
+      source, start: try frame(region.mTimeStamp), firstFrame: region.mStartFrame,
       frames: frames == .max ? nil : Int64(frames), loops: loops == .max ? .max - 1 : Int(loops))
     let proc = unsafe region.mCompletionProc
     let data = unsafe UInt(bitPattern: region.mCompletionProcUserData)

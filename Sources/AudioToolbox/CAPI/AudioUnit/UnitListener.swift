@@ -6,6 +6,7 @@ import Dispatch
 import Glibc
 import Synchronization
 import System
+import Timeline
 
 /// A kind of event of a parameter or property of a unit.
 struct UnitEvent: Hashable, Sendable {
@@ -153,7 +154,7 @@ final class UnitListener: @unchecked Sendable {
         // The latest change takes the place of an earlier one.
         let known = state.waiting.lastIndex {
           $0.subscription == subscription && $0.event == told
-            && now &- $0.time < UInt64(granularity * 1e9) && told.isValueChange
+            && now &- $0.time < UInt64(held: granularity * 1e9) && told.isValueChange
         }
         if let known {
           state.waiting[known].value = value

@@ -1,6 +1,7 @@
 import Files
 import RealTime
 import Sessions
+import Timeline
 
 /// A sound of `cuejack play` with its settings: a file, or files in a row. Each has a JACK client of its
 /// own unless there are plugins.
@@ -25,13 +26,14 @@ struct PlayTrack: Sendable {
       cents: settings.pitch)
     if !settings.loop { clip.frames = Int64(clip.part.count) }
     if let limit {
-      let frames = Int64((limit.seconds(at: sampleRate) * settings.rate * sampleRate).rounded())
+      let frames = Int64(
+        held: (limit.seconds(at: sampleRate) * settings.rate * sampleRate).rounded())
       clip.frames = min(clip.frames ?? .max, frames)
     }
     let seconds =
       Double(stagger.count) * stagger.time.seconds(at: sampleRate)
       + settings.delay.seconds(at: sampleRate)
-    clip.delay = Int64((seconds * sampleRate).rounded())
+    clip.delay = Int64(held: (seconds * sampleRate).rounded())
     clip.fadeIn = settings.fadeIn.seconds(at: sampleRate)
     clip.fadeOut = settings.fadeOut.seconds(at: sampleRate)
     return clip

@@ -212,7 +212,7 @@ final class Reconnection: Sendable {
     let gap = Double(resumption.lossMicroseconds) - Double(away.lossMicroseconds)
     let period = max(Double(away.periodFrames), 1)
     let cycles = (max(0, gap) / 1e6 * away.sampleRate / period).rounded()
-    let skip = Int((cycles * period * rate / away.sampleRate).rounded())
+    let skip = Int(held: (cycles * period * rate / away.sampleRate).rounded())
     let hostTime = StartPoint(.hostTime(resumption.microseconds * 1000))
     let start = resumption.frame.map { StartPoint(.frame($0)) } ?? hostTime
     for owner in attachments.owners {
