@@ -54,14 +54,20 @@ package enum HostError: Error, Hashable, Codable, Sendable {
   case stateOfAnother(plugin: String, other: String)
   /// The file contains no readable state.
   case unreadableState(path: String)
+  /// A folder of a state has something that is no plain file.
+  case unsafeState(path: String)
   /// The state could not be written to this folder.
-  case unwritableState(folder: String)
+  case unwritableState(folder: String, reason: String)
+  /// The plugin itself could not save its state.
+  case notSaved(plugin: String, reason: String)
   /// The validator's process could not be started.
   case noProbe(path: String, reason: String)
   /// The plugin's process could not be started.
   case notIsolated(plugin: String, reason: String)
   /// The plugin's process has ended.
   case gone(plugin: String, reason: String)
+  /// The plugin's process has not answered in time. It may carry the request out later.
+  case busy(plugin: String)
 
   /// The kind of a node's port.
   package enum PortKind: String, Hashable, Codable, Sendable {
@@ -118,11 +124,15 @@ extension HostError: CustomStringConvertible {
     case .stateOfAnother(let plugin, let other):
       "the state is one of <\(other)>, not of <\(plugin)>"
     case .unreadableState(let path): "no plugin's state can be read from \(path)"
-    case .unwritableState(let folder): "the plugin's state cannot be written to \(folder)"
+    case .unsafeState(let path): "\(path) is no plain file, and is not opened"
+    case .unwritableState(let folder, let reason):
+      "the plugin's state cannot be written to \(folder): \(reason)"
+    case .notSaved(let plugin, let reason): "<\(plugin)> cannot save its state: \(reason)"
     case .noProbe(let path, let reason): "\(path) cannot be run to try plugins: \(reason)"
     case .notIsolated(let plugin, let reason):
       "<\(plugin)> cannot have a process of its own: \(reason)"
     case .gone(let plugin, let reason): "<\(plugin)> runs no more: it \(reason)"
+    case .busy(let plugin): "<\(plugin)> does not answer"
     }
   }
 }

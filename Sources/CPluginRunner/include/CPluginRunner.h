@@ -8,4 +8,5 @@
 #include "cue_plugin.h"
 #include "cue_position.h"
 #include "cue_ring.h"
+#include "cue_state.h"
 #include "cue_urids.h"

@@ -234,7 +234,9 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
 
   package func capture() throws(HostError) -> PluginState {
     let folder = ScratchFolder()
-    guard folder.make() else { throw .unwritableState(folder: folder.path) }
+    guard folder.make() else {
+      throw .unwritableState(folder: folder.path, reason: "it cannot be created")
+    }
     try save(to: folder.path)
     return try PluginState(folder: folder.path, world: world, scratch: folder)
   }

@@ -39,7 +39,7 @@ final class IsolatedProcess: @unchecked Sendable {
   private let scratch: ScratchFolder
   private let socket: CInt
   /// Held during a request: one at a time.
-  private let asking = Lock()
+  private let asking = DispatchSemaphore(value: 1)
   private let answered = DispatchSemaphore(value: 0)
   private let hasEnded = DispatchSemaphore(value: 0)
   /// The queue on which callbacks run; they may send requests to the plugin.
@@ -54,6 +54,11 @@ final class IsolatedProcess: @unchecked Sendable {
     var isReady = false
     /// Whether a request waits for its answer.
     var isAsked = false
+    /// When the request in progress, or the oldest one that nobody waits for any more, was sent, as host time;
+    /// 0 if there is none.
+    var askedAt: UInt64 = 0
+    /// Requests whose answers are still to come, although nobody waits for them.
+    var abandoned = 0
     var thread: pthread_t?
     var reply: IsolationReply?
     /// The request in progress, in words that follow “while it”.
@@ -120,33 +125,67 @@ final class IsolatedProcess: @unchecked Sendable {
 
   // MARK: Requests
 
+  /// Seconds after which the plugin counts as hanging if it has not answered. They allow for reading large
+  /// samples.
+  private var longest: Double { max(30, patience) }
+  /// Seconds for which a request waits that is answered at once by a plugin that does not hang.
+  private static let shortest = 2.0
+
   /// Sends a request to the process and returns its answer.
   ///
-  /// - Throws: `HostError`: the error from the plugin or its process, or `.gone`.
+  /// - Throws: `HostError`: the error from the plugin or its process, or `.gone`; `.busy` if a short request is
+  ///   not answered soon. Later ones throw at once, until the plugin answers again.
   @discardableResult
   func ask(_ request: IsolationRequest) throws(HostError) -> IsolationReply {
-    asking.lock()
-    defer { asking.unlock() }
-    let reason = state.withLock { state in
-      state.reply = nil
-      state.isAsked = true
-      state.phase = request.phase
-      return state.reason
+    let isShort = request.isShort
+    guard asking.wait(timeout: isShort ? .now() + shortWait : .distantFuture) == .success else {
+      throw .busy(plugin: uri)
+    }
+    defer { asking.signal() }
+    let (reason, isBusy) = state.withLock { state in
+      let isBusy = isShort && state.abandoned > 0
+      if state.reason == nil, !isBusy {
+        state.reply = nil
+        state.isAsked = true
+        state.phase = request.phase
+        if state.abandoned == 0 { state.askedAt = HostTime.now }
+      }
+      return (state.reason, isBusy)
     }
     if let reason { throw .gone(plugin: uri, reason: reason) }
+    if isBusy { throw .busy(plugin: uri) }
     send(request)
-    // The end of the process also counts as an answer. The timeout allows for reading large samples.
-    if answered.wait(timeout: .now() + max(30, patience)) == .timedOut {
-      end(forHanging: true)
+    // The end of the process also counts as an answer.
+    if answered.wait(timeout: .now() + (isShort ? Self.shortest : longest)) == .timedOut {
+      if isShort {
+        let isAbandoned = state.withLock { state in
+          // The answer may have come just now.
+          guard state.isAsked, state.reason == nil else { return false }
+          state.isAsked = false
+          state.abandoned += 1
+          return true
+        }
+        if isAbandoned { throw .busy(plugin: uri) }
+      } else {
+        end(forHanging: true)
+      }
       answered.wait()
     }
     let (reply, end) = state.withLock { state in
       state.phase = nil
+      state.askedAt = 0
       return (state.reply, state.reason)
     }
     guard let reply else { throw .gone(plugin: uri, reason: end ?? "gave no answer") }
     if case .failed(let error) = reply { throw error }
     return reply
+  }
+
+  /// Seconds for which a short request waits for its turn: none if the plugin has been silent for long.
+  private var shortWait: Double {
+    let askedAt = state.withLock { $0.askedAt }
+    let waited = askedAt == 0 ? 0 : Double(HostTime.now - askedAt) / 1e9
+    return max(0, Self.shortest - waited)
   }
 
   private func send(_ request: IsolationRequest) {
@@ -174,11 +213,15 @@ final class IsolatedProcess: @unchecked Sendable {
     }
   }
 
-  /// Ends the process and waits for its exit. It first gives the process two seconds to free the
-  /// plugin.
+  /// Ends the process and waits for its exit. It first gives the process two seconds to answer a request in
+  /// progress, and two to free the plugin.
   func end() {
-    asking.lock()
-    defer { asking.unlock() }
+    if asking.wait(timeout: .now() + 2) == .timedOut {
+      state.withLock { $0.isEnding = true }
+      end(forHanging: false)
+      asking.wait()
+    }
+    defer { asking.signal() }
     let (isOver, thread) = state.withLock { state in
       state.isEnding = true
       return (state.reason != nil, state.thread)
@@ -274,8 +317,13 @@ final class IsolatedProcess: @unchecked Sendable {
   private func take(_ line: Data) {
     switch try? IsolationCoding.decoder.decode(IsolationLine.self, from: line) {
     case .reply(let reply):
-      // Ignore all but the first answer to a request.
+      // Ignore all but the first answer to a request. They come in the order of the requests.
       let isWanted = state.withLock { state in
+        if state.abandoned > 0 {
+          state.abandoned -= 1
+          if state.abandoned == 0 { state.askedAt = state.isAsked ? HostTime.now : 0 }
+          return false
+        }
         guard state.isAsked else { return false }
         state.isAsked = false
         state.reply = reply
@@ -319,7 +367,11 @@ final class IsolatedProcess: @unchecked Sendable {
   private func look(_ progress: inout Progress) {
     let now = HostTime.now
     let (given, taken) = (memory.givenBytes, memory.takenBytes)
-    let isAsked = state.withLock { $0.phase != nil }
+    let (isAsked, silentSince) = state.withLock {
+      ($0.phase != nil, $0.abandoned > 0 ? $0.askedAt : now)
+    }
+    // Nobody else ends a plugin whose answers nobody waits for.
+    if now - silentSince > UInt64(longest * 1e9) { end(forHanging: true) }
     // Do not trust the process: it cannot have done more than it was given, nor a block twice.
     let hasProgressed = taken <= given && taken > progress.taken
     let beginsAnew = given < progress.given

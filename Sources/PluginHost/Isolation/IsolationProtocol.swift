@@ -39,6 +39,11 @@ enum IsolationRequest: Codable {
     default: nil
     }
   }
+
+  /// Whether it is answered at once, unless the plugin hangs.
+  var isShort: Bool {
+    if case .attach = self { false } else { phase == nil }
+  }
 }
 
 /// The settings with which a plugin's process starts.

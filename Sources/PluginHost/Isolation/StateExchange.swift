@@ -22,7 +22,9 @@ final class StateExchange: Sendable {
     let origin = try state.shared()
     guard case .folder(let folder) = origin else { return origin }
     let copy = ScratchFolder(in: scratch)
-    guard copy.make() else { throw .unwritableState(folder: copy.path) }
+    guard copy.make() else {
+      throw .unwritableState(folder: copy.path, reason: "it cannot be created")
+    }
     do {
       try copyContents(of: folder, to: copy.path) { target, _ in target }
     } catch {
@@ -41,7 +43,7 @@ final class StateExchange: Sendable {
     withExtendedLifetime(old) {}
   }
 
-  /// Saves a state to a folder, creating it if necessary.
+  /// Saves a state to a folder, creating it if necessary, and waits until it is on disk.
   ///
   /// - Parameter save: Has the process save its state to the folder that it is given.
   /// - Throws: The error of `save`, or `HostError.unwritableState`.
@@ -50,7 +52,9 @@ final class StateExchange: Sendable {
     do throws(HostError) {
       try save(saved.path)
     } catch {
-      if case .unwritableState = error { throw .unwritableState(folder: folder) }
+      if case .unwritableState(_, let reason) = error {
+        throw .unwritableState(folder: folder, reason: reason)
+      }
       throw error
     }
     do {
@@ -60,8 +64,9 @@ final class StateExchange: Sendable {
         return original == link ? nil : relative(original, to: parent(of: link))
       }
     } catch {
-      throw .unwritableState(folder: folder)
+      throw .unwritableState(folder: folder, reason: StateFolder.reason(of: error))
     }
+    try StateFolder.settle(folder, copiedFrom: saved.path)
   }
 
   /// Returns the path of a file of the user for one in a copy.
@@ -82,7 +87,7 @@ final class StateExchange: Sendable {
 ///   - last: Name of the file that is copied last: before that, the folder has the old one.
 ///   - target: Returns where a link shall lead, or nil to leave it out. Called with the absolute path that
 ///     the original leads to, and the path of the new link.
-private func copyContents(
+func copyContents(
   of folder: String, to other: String, last: String? = nil,
   linkingTo target: (String, String) -> String?
 ) throws {
@@ -104,8 +109,9 @@ private func copyContents(
       try files.copyItem(atPath: old, toPath: new)
     }
     if unsafe rename(new, end) != 0 {
+      let reason = unsafe String(cString: strerror(errno))
       try? files.removeItem(atPath: new)
-      throw HostError.unwritableState(folder: other)
+      throw HostError.unwritableState(folder: other, reason: reason)
     }
   }
 }

@@ -1,4 +1,5 @@
 import CLilv
+import CPluginRunner
 import CRealTime
 import FoundationEssentials
 package import Graph
@@ -47,13 +48,14 @@ package final class PluginState: @unchecked Sendable {
 
   /// Reads the state saved in a folder.
   ///
-  /// - Throws: `HostError.unreadableState`.
+  /// - Throws: `HostError.unreadableState`; `.unsafeState` if the folder has something that is no plain file.
   package convenience init(folder: String, world: World) throws(HostError) {
     try self.init(folder: folder, world: world, scratch: nil)
   }
 
   convenience init(folder: String, world: World, scratch: ScratchFolder?) throws(HostError) {
     let path = folder + "/" + Self.file
+    try StateFolder.check(folder)
     let scan = world.scan
     let state =
       unsafe FileManager.default.fileExists(atPath: path)
@@ -125,7 +127,9 @@ package final class PluginState: @unchecked Sendable {
     return try copy.withLock { copy throws(HostError) in
       if let copy { return .folder(copy.path) }
       let folder = ScratchFolder()
-      guard folder.make() else { throw .unwritableState(folder: folder.path) }
+      guard folder.make() else {
+        throw .unwritableState(folder: folder.path, reason: "it cannot be created")
+      }
       try write(copyTo: folder.path)
       copy = folder
       return .folder(folder.path)
@@ -143,12 +147,9 @@ package final class PluginState: @unchecked Sendable {
   ///
   /// It does not use lilv's own function, which deletes files outside the folder.
   private func write(copyTo folder: String) throws(HostError) {
-    let path = folder + "/" + Self.file
-    let uri = URL(fileURLWithPath: path).absoluteString
-    let text = text(named: uri, base: uri)
+    try writeText(to: folder)
     let files = FileManager.default
     do {
-      try (Self.prefixes + (text ?? "")).write(toFile: path, atomically: false, encoding: .utf8)
       guard let made = scratch?.path, let names = try? files.contentsOfDirectory(atPath: made)
       else { return }
       for name in names where name != Self.file {
@@ -156,17 +157,32 @@ package final class PluginState: @unchecked Sendable {
           atPath: folder + "/" + name, withDestinationPath: made + "/" + name)
       }
     } catch {
-      throw .unwritableState(folder: folder)
+      throw .unwritableState(folder: folder, reason: StateFolder.reason(of: error))
     }
   }
 
-  /// Writes a state that was captured for this folder.
+  private func writeText(to folder: String) throws(HostError) {
+    let path = folder + "/" + Self.file
+    let uri = URL(fileURLWithPath: path).absoluteString
+    guard let text = text(named: uri, base: uri) else {
+      throw .unwritableState(folder: folder, reason: "there is not enough memory")
+    }
+    try StateFolder.write(Self.prefixes + text, to: path)
+  }
+
+  /// Writes a state that was captured for this folder, and waits until it is on disk.
   fileprivate func write(to folder: String) throws(HostError) {
+    // lilv makes the links to files. It does not say when a file that it writes is cut off: the text is
+    // written anew, and copies are compared.
     let status = unsafe scan.withWorld {
       unsafe lilv_state_save(
         $0, URIDs.shared.map, URIDs.shared.unmap, state, nil, folder, Self.file)
     }
-    if status != 0 { throw .unwritableState(folder: folder) }
+    if status != 0 {
+      throw .unwritableState(folder: folder, reason: "lilv cannot create \(Self.file)")
+    }
+    try writeText(to: folder)
+    try StateFolder.settle(folder, copiedFrom: scratch?.path)
   }
 }
 
@@ -207,16 +223,16 @@ extension PluginInstance {
   }
 
   /// Saves the plugin's state to a folder of its own, creating it if necessary. The folder receives
-  /// copies of the files that the plugin created and links to those that it uses.
+  /// copies of the files that the plugin created and links to those that it uses. All of it is on disk then.
   ///
-  /// - Throws: `HostError.unwritableState`.
+  /// - Throws: `HostError.unwritableState`; `.notSaved` if the plugin itself fails.
   package func save(to folder: String) throws(HostError) {
     lock.lock()
     defer { lock.unlock() }
     do {
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     } catch {
-      throw .unwritableState(folder: folder)
+      throw .unwritableState(folder: folder, reason: StateFolder.reason(of: error))
     }
     try captureLocked(folder: folder).write(to: folder)
   }
@@ -259,11 +275,18 @@ extension PluginInstance {
   /// `lock`.
   func captureLocked(folder: String?) throws(HostError) -> PluginState {
     let values = StateValues(self)
+    var status = LV2_STATE_SUCCESS
     let state = unsafe withExtendedLifetime(values) {
       unsafe core.scan.withWorld { world -> OpaquePointer? in
-        guard let plugin = unsafe core.scan.plugin(description.uri, in: world) else { return nil }
+        guard let plugin = unsafe core.scan.plugin(description.uri, in: world),
+          let instance = unsafe core.instance
+        else { return nil }
+        // lilv leaves out what the plugin stores if its function returns an error, and does not say so.
+        var watched = unsafe instance.pointee
+        unsafe watched.lv2_descriptor = unsafe cue_state_watch(watched.lv2_descriptor)
+        defer { status = cue_state_status() }
         return unsafe lilv_state_new_from_instance(
-          plugin, core.instance, URIDs.shared.map, core.scratch.path, folder, folder, folder,
+          plugin, &watched, URIDs.shared.map, core.scratch.path, folder, folder, folder,
           { symbol, values, bytes, type in
             guard let symbol = unsafe symbol, let values = unsafe values else { return nil }
             return unsafe Unmanaged<StateValues>.fromOpaque(values).takeUnretainedValue()
@@ -272,8 +295,16 @@ extension PluginInstance {
           unsafe core.features.forRestoring)
       }
     }
-    guard let state = unsafe state else { throw .unwritableState(folder: folder ?? "memory") }
-    return unsafe PluginState(state, scan: core.scan, scratch: core.scratch)
+    guard let state = unsafe state else {
+      throw .notSaved(plugin: description.uri, reason: "lilv gets no state of it")
+    }
+    let captured = unsafe PluginState(state, scan: core.scan, scratch: core.scratch)
+    // In memory, the values of the controls are better than nothing.
+    guard folder == nil || status == LV2_STATE_SUCCESS else {
+      throw .notSaved(
+        plugin: description.uri, reason: "its save function returns the error \(status.rawValue)")
+    }
+    return captured
   }
 
   /// Restores a state, ignoring values that fit no control.

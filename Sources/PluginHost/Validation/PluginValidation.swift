@@ -158,7 +158,9 @@ package struct PluginValidation {
   /// Saves and restores a state that differs from that of a new instance.
   private mutating func saveAndRestore() throws(HostError) {
     let scratch = ScratchFolder()
-    guard scratch.make() else { throw .unwritableState(folder: scratch.path) }
+    guard scratch.make() else {
+      throw .unwritableState(folder: scratch.path, reason: "it cannot be created")
+    }
     let folder = scratch.path
     try trying(48000) { validation, plugin, driver throws(HostError) in
       driver.run(frames: 256)

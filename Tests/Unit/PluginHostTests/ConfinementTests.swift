@@ -125,8 +125,10 @@ import Testing
   @Test func aStateThatCannotBeSavedNamesItsFolder() throws {
     try withPlugin { world, outside in
       let folder = outside.appendingPathComponent("secret/state").path
-      #expect(throws: HostError.unwritableState(folder: folder)) {
-        try isolated(world).save(to: folder)
+      let error = #expect(throws: HostError.self) { try isolated(world).save(to: folder) }
+      guard case .unwritableState(folder, _)? = error else {
+        Issue.record("\(String(describing: error))")
+        return
       }
     }
   }

@@ -271,9 +271,10 @@ func builtPlugins() throws -> World {
     #expect(
       throws: HostError.unknownParameter(plugin: examples + "amp", parameter: "urn:no")
     ) { try amp.setParameter("urn:no", to: .int(1)) }
-    #expect(throws: HostError.unwritableState(folder: "/proc/nowhere")) {
-      try amp.save(to: "/proc/nowhere")
-    }
+    #expect(
+      throws: HostError.unwritableState(
+        folder: "/proc/nowhere", reason: "No such file or directory")
+    ) { try amp.save(to: "/proc/nowhere") }
     #expect(throws: HostError.unknownPlugin(uri: "urn:no")) { try isolated("urn:no") }
     #expect(
       throws: HostError.notIsolated(

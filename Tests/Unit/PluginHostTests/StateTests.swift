@@ -180,8 +180,45 @@ import Testing
       #expect(throws: HostError.unreadableState(path: file.path)) {
         try PluginState(folder: folder.path, world: installed)
       }
-      #expect(throws: HostError.unwritableState(folder: "/proc/nowhere")) {
-        try instance(examples + "amp").save(to: "/proc/nowhere")
+      #expect(
+        throws: HostError.unwritableState(
+          folder: "/proc/nowhere", reason: "No such file or directory")
+      ) { try instance(examples + "amp").save(to: "/proc/nowhere") }
+    }
+  }
+
+  /// Nothing but plain files is opened. A pipe would block for ever.
+  @Test(arguments: ["pipe", "device", "link", "pipe beside", "link to a pipe", "pipe below"])
+  func statesThatAreNoPlainFilesAreRefused(kind: String) throws {
+    try withTemporaryFolder { folder in
+      let amp = try instance(examples + "amp")
+      try amp.save(to: folder.path)
+      let state = folder.path + "/state.ttl"
+      var path = state
+      switch kind {
+      case "pipe":
+        unlink(state)
+        #expect(mkfifo(state, 0o600) == 0)
+      case "device":
+        unlink(state)
+        guard mknod(state, S_IFCHR | 0o600, 0x103) == 0 else { return }
+      case "link":
+        #expect(rename(state, folder.path + "/other.ttl") == 0)
+        #expect(symlink("other.ttl", state) == 0)
+      case "pipe beside":
+        path = folder.path + "/sample.wav"
+        #expect(mkfifo(path, 0o600) == 0)
+      case "link to a pipe":
+        path = folder.path + "/sample.wav"
+        #expect(mkfifo(folder.path + "-pipe", 0o600) == 0)
+        #expect(symlink(folder.path + "-pipe", path) == 0)
+      default:
+        path = folder.path + "/below/sample.wav"
+        #expect(mkdir(folder.path + "/below", 0o700) == 0 && mkfifo(path, 0o600) == 0)
+      }
+      defer { unlink(folder.path + "-pipe") }
+      #expect(throws: HostError.unsafeState(path: path)) {
+        try PluginState(folder: folder.path, world: installed)
       }
     }
   }
