@@ -12,8 +12,8 @@ import System
 final class AsyncWriter: @unchecked Sendable {
   /// Capacity in frames.
   let capacity: Int
-  private let bytesPerFrame: Int
-  private let buffers: Int
+  let bytesPerFrame: Int
+  let buffers: Int
   private let memory: UnsafeMutableRawPointer
 
   /// The total number of frames pushed and of frames written.

@@ -27,8 +27,7 @@ private func withFile(
   answer(function) { () throws(ExtAudioFileError) in
     let core = try unsafe file(handle)
     if unsafe hasNull(pointers) { throw .badArgument("a pointer is NULL") }
-    try core.checkAsync()
-    try body(core)
+    try core.call { () throws(ExtAudioFileError) in try body(core) }
   }
 }
 
@@ -207,14 +206,19 @@ public func ExtAudioFileWriteAsync(
   _ inExtAudioFile: ExtAudioFileRef, _ inNumberFrames: UInt32,
   _ ioData: UnsafePointer<AudioBufferList>?
 ) -> OSStatus {
-  unsafe withFile(inExtAudioFile, "ExtAudioFileWriteAsync") {
-    (core) throws(ExtAudioFileError) in
+  answer("ExtAudioFileWriteAsync") { () throws(ExtAudioFileError) in
+    let core = try unsafe file(inExtAudioFile)
     guard let ioData = unsafe ioData else {
       guard inNumberFrames == 0 else { throw .badArgument("a pointer is NULL") }
-      return try core.prepareAsync()
+      return try core.call(core.prepareAsync)
     }
     let list = unsafe BufferList(UnsafeMutablePointer(mutating: ioData))
-    try core.writeAsync(list, frames: Int(inNumberFrames))
+    if try core.pushAsync(list, frames: Int(inNumberFrames)) { return }
+    // The first write starts the worker thread.
+    try core.call { () throws(ExtAudioFileError) in
+      try core.prepareAsync()
+      _ = try core.pushAsync(list, frames: Int(inNumberFrames))
+    }
   }
 }
 

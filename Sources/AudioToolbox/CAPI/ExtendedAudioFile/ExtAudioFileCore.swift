@@ -6,9 +6,8 @@ import RealTime
 import Synchronization
 import System
 
-/// The object behind an ExtAudioFileRef. Use from one thread at a time. In addition a worker thread
-/// performs asynchronous writes: code that uses the writer takes the lock or ends those writes
-/// first.
+/// The object behind an ExtAudioFileRef. Calls go through `call`, one at a time, except for `pushAsync`. In addition a
+/// worker thread performs asynchronous writes: code that uses the writer takes the lock or ends those writes first.
 final class ExtAudioFileCore: @unchecked Sendable {
   static let all = HandleTable<ExtAudioFileCore>()
 
@@ -24,6 +23,8 @@ final class ExtAudioFileCore: @unchecked Sendable {
   /// one, and it has no packets.
   private(set) var lacksRate: Bool
   private let lock = Mutex(())
+  /// Held during each call.
+  private let calling = Mutex<Void>(())
 
   private(set) var client: ConverterFormat?
   private(set) var converter: AudioConverterCore?
@@ -32,8 +33,11 @@ final class ExtAudioFileCore: @unchecked Sendable {
   /// The client's channel layout; nil if it was not set.
   private var clientLayout: ChannelLayout?
   private(set) var fileLayout: ChannelLayout?
-  /// The asynchronous writer; nil while there is none.
-  private var async: AsyncWriter?
+  private enum Async {
+    case none, writer(AsyncWriter), closed
+  }
+  /// The asynchronous writer. Calls hold it no longer than a push takes.
+  private let async = Mutex(Async.none)
 
   init(
     _ file: any MediaFile, handle: UInt, ownsFile: Bool, isWriting: Bool, lacksRate: Bool = false
@@ -259,17 +263,26 @@ final class ExtAudioFileCore: @unchecked Sendable {
     return samples
   }
 
+  /// Runs a call on this object once the call of another thread has returned. Fails after `close()`.
+  func call(_ body: () throws(ExtAudioFileError) -> Void) throws(ExtAudioFileError) {
+    try calling.withLock { _ throws(ExtAudioFileError) in
+      if async.withLock({ if case .closed = $0 { true } else { false } }) { throw .noFile }
+      try checkAsync()
+      try body()
+    }
+  }
+
   /// Starts the worker thread for asynchronous writes. Do not call on a thread that must not block.
   func prepareAsync() throws(ExtAudioFileError) {
-    guard async == nil else { return }
+    if async.withLock({ if case .none = $0 { false } else { true } }) { return }
     guard writer != nil else { throw .order("the file is open for reading") }
     let (_, client) = try ready()
     guard case .pcm(let format) = client.stream else { throw .clientNotPCM }
-    async = AsyncWriter(
+    let made = AsyncWriter(
       buffers: client.buffers, bytesPerFrame: client.bytesPerPacket,
       // At least four seconds, to bridge times when the disk is busy.
       capacity: max(1 << 15, Int(4 * format.sampleRate))
-    ) { [unowned self] pointers, frames in
+    ) { [self] pointers, frames in
       guard let samples = unsafe client.samples(at: pointers.pointers) else { return noErr }
       return lock.withLock { _ in
         do throws(ExtAudioFileError) {
@@ -281,46 +294,61 @@ final class ExtAudioFileCore: @unchecked Sendable {
         }
       }
     }
+    async.withLock { $0 = .writer(made) }
   }
 
-  /// Copies frames for the worker thread. Only the first call may block.
-  func writeAsync(_ list: BufferList, frames: Int) throws(ExtAudioFileError) {
-    if async == nil { try prepareAsync() }
-    guard let async, let client else { return }
-    guard unsafe list.pointers != nil, list.count == client.buffers,
-      frames * client.bytesPerPacket <= list.leastBytes
-    else {
-      throw .badArgument("the buffers do not fit the client's format")
+  /// Copies frames for the worker thread, without waiting. Returns false if there is no worker thread yet.
+  func pushAsync(_ list: BufferList, frames: Int) throws(ExtAudioFileError) -> Bool {
+    try async.withLock { async throws(ExtAudioFileError) in
+      guard case .writer(let writer) = async else { return false }
+      if case let status = writer.takeFailure(), status != noErr { throw .asyncFailure(status) }
+      guard unsafe list.pointers != nil, list.count == writer.buffers,
+        frames * writer.bytesPerFrame <= list.leastBytes
+      else {
+        throw .badArgument("the buffers do not fit the client's format")
+      }
+      guard frames <= writer.capacity else {
+        throw .asyncTooLarge(frames: frames, most: writer.capacity)
+      }
+      guard writer.push(list, frames: frames) else { throw .asyncOverflow(frames: frames) }
+      return true
     }
-    guard frames <= async.capacity else {
-      throw .asyncTooLarge(frames: frames, most: async.capacity)
-    }
-    guard async.push(list, frames: frames) else { throw .asyncOverflow(frames: frames) }
   }
 
   /// Throws the worker thread's failure, once.
-  func checkAsync() throws(ExtAudioFileError) {
-    guard let status = async?.takeFailure(), status != noErr else { return }
-    throw .asyncFailure(status)
+  private func checkAsync() throws(ExtAudioFileError) {
+    let status = async.withLock {
+      if case .writer(let writer) = $0 { writer.takeFailure() } else { noErr }
+    }
+    if status != noErr { throw .asyncFailure(status) }
   }
 
   /// Waits until all asynchronous writes are complete, and throws if one failed. The caller must
   /// not hold the lock.
   func endAsync() throws(ExtAudioFileError) {
-    guard let async else { return }
-    async.end()
-    defer { self.async = nil }
-    try checkAsync()
+    let ended = async.withLock { async -> AsyncWriter? in
+      guard case .writer(let writer) = async else { return nil }
+      async = .none
+      return writer
+    }
+    guard let ended else { return }
+    ended.end()
+    if case let status = ended.takeFailure(), status != noErr { throw .asyncFailure(status) }
   }
 
   /// Writes all remaining frames, and closes the file if this object owns it. Completes every step
   /// even if one fails, and throws the first failure.
   func close() throws(ExtAudioFileError) {
+    try calling.withLock { _ throws(ExtAudioFileError) in try finish() }
+  }
+
+  private func finish() throws(ExtAudioFileError) {
     var failure: ExtAudioFileError?
     func attempt(_ body: () throws(ExtAudioFileError) -> Void) {
       do throws(ExtAudioFileError) { try body() } catch { failure = failure ?? error }
     }
     attempt(endAsync)
+    async.withLock { $0 = .closed }
     if let writer, let converter {
       attempt { () throws(ExtAudioFileError) in
         try media { () throws(MediaError) in try writer.finish(through: converter.stream) }
