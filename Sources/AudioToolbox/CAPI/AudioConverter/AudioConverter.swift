@@ -1,13 +1,21 @@
 public import CAudioToolbox
 import Codecs
 
-private func converter(_ handle: AudioConverterRef) throws(AudioConverterError)
-  -> AudioConverterCore
-{
-  guard let core = AudioConverterCore.all.object(UInt(bitPattern: handle)) else {
-    throw .noConverter
+/// Runs the body of a C function with a converter, once the calls of other threads on it have returned or wait for
+/// their input.
+private func withConverter(
+  _ handle: AudioConverterRef, _ function: String, needs pointers: UnsafeRawPointer?...,
+  body: (AudioConverterCore) throws(AudioConverterError) -> Void
+) -> OSStatus {
+  answer(function) { () throws(AudioConverterError) in
+    if unsafe hasNull(pointers) { throw .badArgument("a pointer is NULL") }
+    guard let core = AudioConverterCore.all.object(UInt(bitPattern: handle)) else {
+      throw .noConverter
+    }
+    core.access.lock()
+    defer { core.access.unlock() }
+    try body(core)
   }
-  return core
 }
 
 // MARK: Creation and disposal
@@ -85,8 +93,8 @@ public func AudioConverterDispose(_ inAudioConverter: AudioConverterRef) -> OSSt
 /// See AudioConverterReset in AudioConverter.h.
 @c @implementation
 public func AudioConverterReset(_ inAudioConverter: AudioConverterRef) -> OSStatus {
-  answer("AudioConverterReset") { () throws(AudioConverterError) in
-    try unsafe converter(inAudioConverter).reset()
+  unsafe withConverter(inAudioConverter, "AudioConverterReset") {
+    core throws(AudioConverterError) in try core.reset()
   }
 }
 
@@ -99,8 +107,9 @@ public func AudioConverterGetPropertyInfo(
   _ outSize: UnsafeMutablePointer<UInt32>?,
   _ outWritable: UnsafeMutablePointer<Bool>?
 ) -> OSStatus {
-  answer("AudioConverterGetPropertyInfo") { () throws(AudioConverterError) in
-    let core = try unsafe converter(inAudioConverter)
+  unsafe withConverter(
+    inAudioConverter, "AudioConverterGetPropertyInfo"
+  ) { core throws(AudioConverterError) in
     let property = try AudioConverterProperty.named(inPropertyID)
     unsafe outSize?.pointee = UInt32(try property.get(core, 0).count)
     unsafe outWritable?.pointee = property.set != nil
@@ -113,10 +122,9 @@ public func AudioConverterGetProperty(
   _ inAudioConverter: AudioConverterRef, _ inPropertyID: AudioConverterPropertyID,
   _ ioPropertyDataSize: UnsafeMutablePointer<UInt32>, _ outPropertyData: UnsafeMutableRawPointer
 ) -> OSStatus {
-  unsafe answer(
-    "AudioConverterGetProperty", needs: ioPropertyDataSize, outPropertyData
-  ) { () throws(AudioConverterError) in
-    let core = try unsafe converter(inAudioConverter)
+  unsafe withConverter(
+    inAudioConverter, "AudioConverterGetProperty", needs: ioPropertyDataSize, outPropertyData
+  ) { core throws(AudioConverterError) in
     let property = try AudioConverterProperty.named(inPropertyID)
     let room = unsafe Int(ioPropertyDataSize.pointee)
     // Some properties compute their value from the number in the caller's memory.
@@ -134,8 +142,9 @@ public func AudioConverterSetProperty(
   _ inAudioConverter: AudioConverterRef, _ inPropertyID: AudioConverterPropertyID,
   _ inPropertyDataSize: UInt32, _ inPropertyData: UnsafeRawPointer
 ) -> OSStatus {
-  answer("AudioConverterSetProperty") { () throws(AudioConverterError) in
-    let core = try unsafe converter(inAudioConverter)
+  unsafe withConverter(
+    inAudioConverter, "AudioConverterSetProperty"
+  ) { core throws(AudioConverterError) in
     guard let bytes = unsafe copyBytes(at: inPropertyData, count: inPropertyDataSize) else {
       throw .badArgument("the value is NULL")
     }
@@ -154,10 +163,10 @@ public func AudioConverterConvertBuffer(
   _ inInputData: UnsafeRawPointer, _ ioOutputDataSize: UnsafeMutablePointer<UInt32>,
   _ outOutputData: UnsafeMutableRawPointer
 ) -> OSStatus {
-  unsafe answer(
-    "AudioConverterConvertBuffer", needs: inInputData, ioOutputDataSize, outOutputData
-  ) { () throws(AudioConverterError) in
-    let core = try unsafe converter(inAudioConverter)
+  unsafe withConverter(
+    inAudioConverter, "AudioConverterConvertBuffer", needs: inInputData, ioOutputDataSize,
+    outOutputData
+  ) { core throws(AudioConverterError) in
     guard core.stream.isImmediate else { throw .notImmediate }
     guard
       let from = unsafe core.input.samples(at: [UnsafeMutableRawPointer(mutating: inInputData)]),
@@ -182,10 +191,9 @@ public func AudioConverterConvertComplexBuffer(
   _ inInputData: UnsafePointer<AudioBufferList>,
   _ outOutputData: UnsafeMutablePointer<AudioBufferList>
 ) -> OSStatus {
-  unsafe answer(
-    "AudioConverterConvertComplexBuffer", needs: inInputData, outOutputData
-  ) { () throws(AudioConverterError) in
-    let core = try unsafe converter(inAudioConverter)
+  unsafe withConverter(
+    inAudioConverter, "AudioConverterConvertComplexBuffer", needs: inInputData, outOutputData
+  ) { core throws(AudioConverterError) in
     guard core.stream.isImmediate else { throw .notImmediate }
     let frames = Int(inNumberPCMFrames)
     let input = unsafe BufferList(UnsafeMutablePointer(mutating: inInputData))
@@ -216,12 +224,11 @@ public func AudioConverterFillComplexBuffer(
   _ outOutputData: UnsafeMutablePointer<AudioBufferList>,
   _ outPacketDescription: UnsafeMutablePointer<AudioStreamPacketDescription>?
 ) -> OSStatus {
-  unsafe answer(
-    "AudioConverterFillComplexBuffer",
+  unsafe withConverter(
+    inAudioConverter, "AudioConverterFillComplexBuffer",
     needs: unsafeBitCast(inInputDataProc, to: UnsafeRawPointer?.self), ioOutputDataPacketSize,
     outOutputData
-  ) { () throws(AudioConverterError) in
-    let core = try unsafe converter(inAudioConverter)
+  ) { core throws(AudioConverterError) in
     let packets = unsafe Int(ioOutputDataPacketSize.pointee)
     unsafe ioOutputDataPacketSize.pointee = 0
     let list = unsafe BufferList(outOutputData)

@@ -1,11 +1,17 @@
 import CAudioToolbox
 import Codecs
 import RealTime
+import System
 
-/// The object behind an AudioConverterRef. Use from one thread at a time. The input callback may
+/// The object behind an AudioConverterRef. C functions hold `access`, but for the time of the input callback, which may
 /// call every function except the converting ones.
 final class AudioConverterCore: @unchecked Sendable {
   static let all = HandleTable<AudioConverterCore>()
+
+  /// Held during the calls of C functions.
+  let access = Lock()
+  /// True while a call waits for its input callback.
+  private var isCalling = false
 
   /// The formats in force. `wanted` is the output format as requested.
   private(set) var input: ConverterFormat
@@ -117,6 +123,7 @@ final class AudioConverterCore: @unchecked Sendable {
   func convertAtOnce(
     _ from: SampleBuffers, frames: Int, to: SampleBuffers
   ) throws(AudioConverterError) {
+    if isCalling { throw .badArgument("another call waits for the input of this converter") }
     guard stream.isImmediate else { throw .notImmediate }
     var source = StreamConverter.Source.frames(from, count: frames)
     var sink = StreamConverter.Sink.frames(to, room: frames)
@@ -139,6 +146,7 @@ final class AudioConverterCore: @unchecked Sendable {
     _ sink: inout StreamConverter.Sink, _ handle: AudioConverterRef,
     _ callback: AudioConverterComplexInputDataProc, _ userData: UnsafeMutableRawPointer?
   ) throws(AudioConverterError) {
+    if isCalling { throw .badArgument("another call waits for the input of this converter") }
     // An immediate conversion holds no frames back, so input may follow an end of the stream.
     if stream.isImmediate && given.isLast { given = .nothing }
     while true {
@@ -160,12 +168,16 @@ final class AudioConverterCore: @unchecked Sendable {
     var descriptions: UnsafeMutablePointer<AudioStreamPacketDescription>?
     list.clear()
     let isVariable = input.bytesPerPacket == 0
+    isCalling = true
+    access.unlock()
     let status =
       if isVariable {
         unsafe callback(handle, &packets, list.list, &descriptions, userData)
       } else {
         unsafe callback(handle, &packets, list.list, nil, userData)
       }
+    access.lock()
+    isCalling = false
     guard status == noErr else { throw .input(status) }
     guard packets > 0 else { return .end }
     let buffers = unsafe BufferList(list.list)
