@@ -269,45 +269,72 @@ package final class HardwareDevice: Sendable {
   /// Adds a function, which does not run yet.
   package func add(_ function: IOFunction) {
     control.withLock { _ in
-      state.withLock { $0.functions.append(function) }
+      state.withLock { if !function.isRemoved { $0.functions.append(function) } }
       installList()
     }
   }
 
   /// Starts a function: adds the client's ports and connects them if that has not been done, and waits
   /// until they are heard. Starting a function that runs has no effect.
-  package func start(_ function: IOFunction) throws(ServerError) {
-    if isInside {
-      begin(function)
-      return
-    }
-    try control.withLock { _ throws(ServerError) in
-      if function.usesInput || function.usesOutput {
-        try attach()
-      } else {
-        _ = try openLocked()
+  ///
+  /// - Returns: False if the function was removed.
+  @discardableResult
+  package func start(_ function: IOFunction) throws(ServerError) -> Bool {
+    if isInside { return begin(function) }
+    return try function.starting.withLock { _ throws(ServerError) in
+      if state.withLock({ _ in function.isRemoved }) { return false }
+      try control.withLock { _ throws(ServerError) in
+        if function.usesInput || function.usesOutput {
+          try attach()
+        } else {
+          _ = try openLocked()
+        }
       }
+      return begin(function)
     }
-    begin(function)
   }
 
-  private func begin(_ function: IOFunction) {
-    guard unsafe function.slot.pointee.setRunning(true) else { return }
-    if running.add(1, ordering: .relaxed).oldValue == 0 { tellLater(.running) }
+  /// Lets cycles call a function, unless it was removed.
+  private func begin(_ function: IOFunction) -> Bool {
+    state.withLock { _ in
+      if function.isRemoved { return false }
+      if unsafe function.slot.pointee.setRunning(true) {
+        if running.add(1, ordering: .relaxed).oldValue == 0 { tellLater(.running) }
+      }
+      return true
+    }
   }
 
   /// Stops a function. Afterwards no cycle calls it, unless the caller is that function itself.
   ///
-  /// Waits at most two seconds for a call in progress: it may wait for a lock of the caller's.
-  package func stop(_ function: IOFunction) {
-    guard unsafe function.slot.pointee.setRunning(false) else { return }
-    if running.subtract(1, ordering: .relaxed).newValue == 0 { tellLater(.running) }
-    _ = settle()
+  /// Waits for a start in progress on another thread, and at most two seconds for a call in progress: it
+  /// may wait for a lock of the caller's.
+  package func stop(_ function: IOFunction) { halt(function, forGood: false) }
+
+  private func halt(_ function: IOFunction, forGood: Bool) {
+    // A call of a function waits for nothing: a start may wait for cycles.
+    let wasRunning =
+      isInside
+      ? end(function, forGood: forGood)
+      : function.starting.withLock { _ in end(function, forGood: forGood) }
+    if wasRunning { _ = settle() }
+  }
+
+  /// Lets no later cycle call a function.
+  ///
+  /// - Returns: True if cycles called it before.
+  private func end(_ function: IOFunction, forGood: Bool) -> Bool {
+    state.withLock { _ in
+      if forGood { function.isRemoved = true }
+      guard unsafe function.slot.pointee.setRunning(false) else { return false }
+      if running.subtract(1, ordering: .relaxed).newValue == 0 { tellLater(.running) }
+      return true
+    }
   }
 
   /// Removes a function for good, and the client's ports with the last one.
   package func remove(_ function: IOFunction) {
-    stop(function)
+    halt(function, forGood: true)
     if isInside {
       DispatchQueue.global().async { self.remove(function) }
       return

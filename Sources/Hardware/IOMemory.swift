@@ -1,5 +1,6 @@
 package import CRealTime
 import RealTime
+import Synchronization
 import System
 
 /// Memory of an `IOCycle` and its buffers. Threads that are not real time.
@@ -49,6 +50,11 @@ package final class IOFunction: @unchecked Sendable {
   let slot: UnsafeMutablePointer<IOSlot>
   /// The owner of the function's context.
   private let owner: AnyObject
+  /// Held while the function is started, and while another thread stops it. Lock it before the locks of
+  /// the device.
+  let starting = Mutex<Void>(())
+  /// Set for good when the function is removed. The device's state guards it.
+  var isRemoved = false
 
   /// - Parameters:
   ///   - function: The function, called on the process thread, and its context.

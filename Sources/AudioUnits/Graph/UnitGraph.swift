@@ -11,6 +11,7 @@ package enum UnitGraphError: Error, Sendable {
   case invalidConnection(String)
   case outputNode(String)
   case notOpen
+  case disposed
   case unit(UnitError)
 }
 
@@ -60,7 +61,10 @@ package final class UnitGraph: Sendable {
     var notifies: [UnitNotify] = []
     var isOpen = false
     var isInitialized = false
+    /// True from the beginning of a start on, so that a stop in the first render is not lost.
     var isRunning = false
+    /// Set for good by `dispose`.
+    var isDisposed = false
 
     func node(_ number: Int32) throws(UnitGraphError) -> Node {
       guard let node = nodes.first(where: { $0.number == number }) else {
@@ -74,6 +78,9 @@ package final class UnitGraph: Sendable {
   private let state = Mutex(State())
   /// Held while units are made, changed or disposed of. Lock it before `state`.
   private let control = Mutex<Void>(())
+  /// Held while the graph is started, and while another thread than one that renders it stops it. Lock it
+  /// before `control`.
+  private let starting = Mutex<Void>(())
   private let makeUnit: @Sendable (UnitComponent) throws(UnitError) -> Unit
   private let disposeUnit: @Sendable (Unit) -> Void
 
@@ -109,6 +116,7 @@ package final class UnitGraph: Sendable {
   package func addNode(_ component: UnitComponent) throws(UnitGraphError) -> Int32 {
     try control.withLock { _ throws(UnitGraphError) in
       let (isOpen, isInitialized) = try state.withLock { state throws(UnitGraphError) in
+        if state.isDisposed { throw .disposed }
         if component.drivesGraphs, state.output != nil {
           throw .outputNode("a graph has one output unit")
         }
@@ -296,6 +304,7 @@ package final class UnitGraph: Sendable {
   package func open() throws(UnitGraphError) {
     try control.withLock { _ throws(UnitGraphError) in
       if isOpen { return }
+      if state.withLock({ $0.isDisposed }) { throw .disposed }
       var made: [Int32: Unit] = [:]
       for number in nodes {
         let component = try node(number).component
@@ -314,19 +323,28 @@ package final class UnitGraph: Sendable {
     }
   }
 
+  /// Stops the graph and disposes of its units. It cannot be opened again.
+  package func dispose() {
+    state.withLock { $0.isDisposed = true }
+    close()
+  }
+
   /// Stops the graph and disposes of its units.
   package func close() {
-    uninitialize()
-    control.withLock { _ in
-      let units = state.withLock { state in
-        let units = state.nodes.compactMap(\.unit)
-        for i in state.nodes.indices { state.nodes[i].unit = nil }
-        state.applied = []
-        state.isOpen = false
-        return units
+    var gone: [Unit] = []
+    stop {
+      gone = uninitializeUnits()
+      control.withLock { _ in
+        state.withLock { state in
+          gone += state.nodes.compactMap(\.unit)
+          for i in state.nodes.indices { state.nodes[i].unit = nil }
+          state.applied = []
+          state.isOpen = false
+        }
       }
-      for unit in units { disposeUnit(unit) }
     }
+    // Without a lock: a unit waits for its listeners, which may stop the graph.
+    for unit in gone { disposeUnit(unit) }
   }
 
   /// Makes all connections and initialises all units. Has no effect if the graph is initialised.
@@ -345,38 +363,74 @@ package final class UnitGraph: Sendable {
 
   /// Stops the graph and uninitialises its units.
   package func uninitialize() {
-    stop()
+    var gone: [Unit] = []
+    stop { gone = uninitializeUnits() }
+    for unit in gone { disposeUnit(unit) }
+  }
+
+  /// - Returns: The units of nodes that were removed, for the caller to dispose of.
+  private func uninitializeUnits() -> [Unit] {
     control.withLock { _ in
       let (units, leaving) = state.withLock { state in
         defer { state.leaving = [] }
         state.isInitialized = false
         return (state.nodes.compactMap(\.unit), state.leaving)
       }
-      for unit in leaving { disposeUnit(unit) }
       for unit in units { unit.uninitialize() }
+      return leaving
     }
   }
 
   /// Starts the output unit. Has no effect if the graph runs.
   package func start() throws(UnitGraphError) {
-    guard isInitialized else { throw .unit(.uninitialized) }
-    guard let unit = state.withLock({ $0.output?.unit }) else {
-      throw .outputNode("the graph has no output unit")
-    }
-    if let output = unit as? OutputUnit {
-      try asking { () throws(UnitError) in try output.start() }
-    }
-    state.withLock { $0.isRunning = true }
+    if isInside { return try begin() }
+    try starting.withLock { _ throws(UnitGraphError) in try begin() }
   }
 
-  /// Stops the output unit. Has no effect if the graph does not run.
-  package func stop() {
+  private func begin() throws(UnitGraphError) {
+    let unit = try state.withLock { state throws(UnitGraphError) in
+      if state.isDisposed { throw .disposed }
+      guard state.isInitialized else { throw .unit(.uninitialized) }
+      guard let unit = state.output?.unit else {
+        throw .outputNode("the graph has no output unit")
+      }
+      state.isRunning = true
+      return unit
+    }
+    guard let output = unit as? OutputUnit else { return }
+    do throws(UnitError) { try output.start() } catch {
+      state.withLock { $0.isRunning = false }
+      throw .unit(error)
+    }
+  }
+
+  /// Stops the output unit. Has no effect if the graph does not run. Waits for a start in progress on another
+  /// thread, unless the caller is a callback of the graph.
+  package func stop() { stop {} }
+
+  /// - Parameter body: Called before another start can begin.
+  private func stop(_ body: () -> Void) {
+    if isInside {
+      end()
+      body()
+    } else {
+      starting.withLock { _ in
+        end()
+        body()
+      }
+    }
+  }
+
+  private func end() {
     let output = state.withLock { state in
       state.isRunning = false
       return state.output?.unit as? OutputUnit
     }
     output?.stop()
   }
+
+  /// True if the caller is a render of the output unit.
+  private var isInside: Bool { state.withLock { $0.output?.unit }?.isInside ?? false }
 
   /// Share of its time that the latest cycle took; 0 while the graph does not run.
   package var load: Float { state.withLock { $0.output?.unit as? OutputUnit }?.load ?? 0 }

@@ -39,6 +39,7 @@ package final class MatrixUnit: Unit, @unchecked Sendable {
   private static var master: UInt32 { 0xFFFF_FFFF }
 
   override var elements: ParameterElements { .channels }
+  override var hasQuality: Bool { true }
 
   override func elements(_ side: Side?) -> [UInt32] {
     let (inputs, outputs) = settings.withLock { ($0.inputs, $0.outputs) }

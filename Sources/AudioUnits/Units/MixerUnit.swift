@@ -34,6 +34,7 @@ package final class MixerUnit: Unit, @unchecked Sendable {
   }
 
   override package func canSetBusCount(_ side: Side) -> Bool { side == .input }
+  override var hasQuality: Bool { true }
 
   /// True for the mixers that place each bus between left and right.
   package var isStereo: Bool { law != .multiChannel }
@@ -107,7 +108,8 @@ package final class MixerUnit: Unit, @unchecked Sendable {
   // MARK: Meters
 
   override package func isMetering(_ side: Side, bus: Int) -> Bool? {
-    settings.withLock { $0.metered.contains(side == .output ? -1 : bus) }
+    guard bus < busCount(side) else { return nil }
+    return settings.withLock { $0.metered.contains(side == .output ? -1 : bus) }
   }
 
   override package func setMetering(_ on: Bool, _ side: Side, bus: Int) {

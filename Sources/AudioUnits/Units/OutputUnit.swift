@@ -1,4 +1,5 @@
 package import CRealTime
+import Dispatch
 package import Hardware
 package import RealTime
 import Server
@@ -15,7 +16,9 @@ package final class OutputUnit: Unit, @unchecked Sendable {
   private struct DeviceState {
     var device: HardwareDevice
     var observer: UInt64 = 0
+    /// What the device calls; nil while it does not call the unit.
     var function: IOFunction?
+    /// True from the beginning of a start on, so that a stop in its first call is not lost.
     var isStarted = false
     var plays = true
     var records = false
@@ -26,7 +29,8 @@ package final class OutputUnit: Unit, @unchecked Sendable {
     var inputProc: NotifyMemory?
   }
   private let device: Mutex<DeviceState>
-  /// Held while the unit is started, stopped or moved to another device.
+  /// Held while the unit is started or moved to another device, and while another thread than one that
+  /// calls it stops it. Lock it before the locks of `Unit`.
   private let starting = Mutex<Void>(())
   let memory: DeviceUnitMemory
 
@@ -62,6 +66,7 @@ package final class OutputUnit: Unit, @unchecked Sendable {
     [UnitParameter(id: 14, name: "volume", meaning: .linearGain, range: 0...1, standard: 1)]
   }
   override var elements: ParameterElements { .ignored }
+  override var hasQuality: Bool { true }
   override package var isInside: Bool { hardware.isInside || super.isInside }
 
   override func fade(_ bus: Int, out: Bool) -> Bool {
@@ -152,7 +157,9 @@ package final class OutputUnit: Unit, @unchecked Sendable {
     try super.initialize()
   }
 
-  override func willUninitialize() { stop() }
+  override package func uninitialize() {
+    stop { super.uninitialize() }
+  }
 
   private func deviceChanged(_ change: HardwareChange) {
     switch change {
@@ -170,52 +177,97 @@ package final class OutputUnit: Unit, @unchecked Sendable {
 
   /// Starts the unit. Has no effect if it runs.
   package func start() throws(UnitError) {
-    guard isInitialized else { throw .uninitialized }
-    if isInside && isRunning { return }
-    let hasBegun = try starting.withLock { _ throws(UnitError) in
-      if isRunning { return false }
-      unsafe memory.pointer.pointee.restart()
-      try run()
-      device.withLock { $0.isStarted = true }
-      return true
+    if isInside {
+      if isRunning { return }
+      // A thread that starts or stops the unit may wait for this very call.
+      let hasBegun = try starting.withLockIfAvailable { _ throws(UnitError) in try begin() }
+      switch hasBegun {
+      case true?: tell(.running)
+      case false?: break
+      case nil: DispatchQueue.global().async { try? self.start() }
+      }
+    } else if try starting.withLock({ _ throws(UnitError) in try begin() }) {
+      tell(.running)
     }
-    if hasBegun { tell(.running) }
   }
 
-  /// Lets the device call the unit.
+  /// - Returns: True if the unit did not run before.
+  private func begin() throws(UnitError) -> Bool {
+    if isDisposed { throw .disposed }
+    guard isInitialized else { throw .uninitialized }
+    let wasRunning = device.withLock { state in
+      defer { state.isStarted = true }
+      return state.isStarted
+    }
+    if wasRunning { return false }
+    unsafe memory.pointer.pointee.restart()
+    do throws(UnitError) { try run() } catch {
+      _ = end()
+      throw error
+    }
+    return true
+  }
+
+  /// Lets the device call the unit if it is started. A unit that the device cannot call is stopped.
   private func run() throws(UnitError) {
     let (plays, records) = device.withLock { ($0.plays, $0.records) }
     let isHeard: Bool
     do throws(SessionError) {
       isHeard = try AudioSession.admit(plays: plays, records: records)
     } catch { throw .session(error) }
-    let (hardware, function, isNew) = device.withLock { state in
-      if let function = state.function { return (state.device, function, false) }
-      let function = unsafe IOFunction(
-        cue_io_function(
-          run: { unsafe runDeviceUnit($0, $1) },
-          context: UnsafeMutableRawPointer(memory.pointer)), keeping: memory)
-      state.function = function
-      return (state.device, function, true)
-    }
+    guard let (hardware, function, isNew) = wanted() else { return }
     function.setUse(input: records, output: plays && isHeard)
     unsafe memory.pointer.pointee.setDirections(plays: plays, records: records)
     if isNew { hardware.add(function) }
     do throws(ServerError) { try hardware.start(function) } catch {
-      halt()
+      _ = end()
       throw .server(error)
     }
   }
 
-  /// Stops the unit. Has no effect if it does not run.
-  package func stop() {
-    let wasRunning = device.withLock { state in
+  /// Returns the function for the device to call; nil if the unit was stopped.
+  private func wanted() -> (device: HardwareDevice, function: IOFunction, isNew: Bool)? {
+    device.withLock { state in
+      guard state.isStarted else { return nil }
+      if let function = state.function { return (state.device, function, false) }
+      // It keeps the unit, which its calls use.
+      let function = unsafe IOFunction(
+        cue_io_function(
+          run: { unsafe runDeviceUnit($0, $1) },
+          context: UnsafeMutableRawPointer(memory.pointer)), keeping: self)
+      state.function = function
+      return (state.device, function, true)
+    }
+  }
+
+  /// Stops the unit. Has no effect if it does not run. Waits for a start in progress on another thread,
+  /// unless the caller is a call of the device.
+  package func stop() { stop {} }
+
+  /// - Parameter body: Called before another start can begin.
+  private func stop(_ body: () -> Void) {
+    let wasRunning: Bool
+    if isInside {
+      wasRunning = end()
+      body()
+    } else {
+      wasRunning = starting.withLock { _ in
+        defer { body() }
+        return end()
+      }
+    }
+    if wasRunning { tell(.running) }
+  }
+
+  /// Marks the unit as stopped, and lets the device call it no more.
+  ///
+  /// - Returns: True if it ran.
+  private func end() -> Bool {
+    defer { halt() }
+    return device.withLock { state in
       defer { state.isStarted = false }
       return state.isStarted
     }
-    guard wasRunning else { return }
-    halt()
-    tell(.running)
   }
 
   /// Lets the device call the unit no more.
@@ -228,23 +280,27 @@ package final class OutputUnit: Unit, @unchecked Sendable {
   }
 
   override package func dispose() {
-    stop()
+    super.dispose()
     let (hardware, observer) = device.withLock { ($0.device, $0.observer) }
     hardware.removeObserver(observer)
-    super.dispose()
   }
 
   /// Moves the unit to another device, where it goes on if it runs.
   package func setHardware(_ next: HardwareDevice) throws(UnitError) {
     if next === hardware { return }
     try starting.withLock { _ throws(UnitError) in
+      if isDisposed { throw .disposed }
       // If it cannot be reached, the unit stays where it is.
       do throws(ServerError) { _ = try next.facts } catch { throw .server(error) }
-      let wasRunning = isRunning
-      if wasRunning { halt() }
+      halt()
       observe(next)
-      try adoptDevice()
-      if wasRunning { try run() }
+      do throws(UnitError) {
+        try adoptDevice()
+        if isRunning { try run() }
+      } catch {
+        _ = end()
+        throw error
+      }
     }
     tell(.device)
   }
@@ -271,11 +327,13 @@ package final class OutputUnit: Unit, @unchecked Sendable {
   }
 
   private func setDirections(_ body: (inout DeviceState) -> Void) throws(UnitError) {
-    let isRunning = device.withLock { state in
-      body(&state)
-      return state.isStarted
+    device.withLock { body(&$0) }
+    // A call of the device waits for no thread that starts or stops the unit.
+    if isInside {
+      if isRunning { try run() }
+    } else {
+      try starting.withLock { _ throws(UnitError) in if isRunning { try run() } }
     }
-    if isRunning { try run() }
   }
 
   // MARK: Callback and channel maps, which the device's calls read
@@ -284,9 +342,9 @@ package final class OutputUnit: Unit, @unchecked Sendable {
     let memory = unsafe proc.map { unsafe NotifyMemory(UnitNotify($0, data)) }
     let old = device.withLock { state in
       defer { state.inputProc = memory }
+      unsafe self.memory.pointer.pointee.setInputProc(memory?.pointer)
       return state.inputProc
     }
-    unsafe self.memory.pointer.pointee.setInputProc(memory?.pointer)
     retireCallMemory(old)
   }
 
@@ -297,12 +355,12 @@ package final class OutputUnit: Unit, @unchecked Sendable {
     let memory = sources.map { ChannelMapMemory($0) }
     let old = device.withLock { state in
       defer { state.maps[bus] = memory }
+      if bus == 0 {
+        unsafe self.memory.pointer.pointee.setOutputMap(memory?.pointer)
+      } else {
+        unsafe self.memory.pointer.pointee.setInputMap(memory?.pointer)
+      }
       return state.maps[bus]
-    }
-    if bus == 0 {
-      unsafe self.memory.pointer.pointee.setOutputMap(memory?.pointer)
-    } else {
-      unsafe self.memory.pointer.pointee.setInputMap(memory?.pointer)
     }
     retireCallMemory(old)
     tell(.channelMap(bus: bus))

@@ -3,16 +3,12 @@ import RealTime
 
 /// A unit whose output is its input: the converter, and the output that belongs to no device.
 final class PassUnit: Unit, @unchecked Sendable {
-  /// True for the converter, whose work is to convert.
-  private let isConverter: Bool
-
   init(_ kind: UnitKind) throws(UnitError) {
-    isConverter = kind == .converter
     let format = try Self.standardFormat
     unsafe super.init(kind.name, inputs: [format], outputs: [format], Self.makeRender())
   }
 
-  override var hasQuality: Bool { isConverter }
+  override var hasQuality: Bool { true }
 
   override func kernel(inputs: Int) -> Kernel {
     unsafe Kernel(

@@ -46,6 +46,8 @@ package class Unit: @unchecked Sendable {
     var outputs: [Bus]
     var maximumFrames = 4096
     var isInitialized = false
+    /// Set for good by `dispose`.
+    var isDisposed = false
     var memory: SetupMemory?
     var notifies: [UnitNotify] = []
     /// Units that take an output of this one.
@@ -155,9 +157,6 @@ package class Unit: @unchecked Sendable {
   package func restore(pluginState text: String) throws(UnitError) {
     throw .invalidValue("\(name) is no plugin")
   }
-  /// Called before the setup goes.
-  func willUninitialize() {}
-
   func keep(_ memory: ParameterMemory) { parameterMemory.withLock { $0.append(memory) } }
   /// The memory of the parameters.
   var latestParameters: ParameterMemory? { parameterMemory.withLock { $0.last } }
@@ -174,10 +173,12 @@ package class Unit: @unchecked Sendable {
   // MARK: Initialising
 
   package var isInitialized: Bool { state.withLock { $0.isInitialized } }
+  package var isDisposed: Bool { state.withLock { $0.isDisposed } }
 
   /// Prepares the unit to render. Has no effect if it is initialised.
   package func initialize() throws(UnitError) {
     try control.withLock { _ throws(UnitError) in
+      if isDisposed { throw .disposed }
       if state.withLock({ $0.isInitialized }) { return }
       try install()
       state.withLock { $0.isInitialized = true }
@@ -186,7 +187,6 @@ package class Unit: @unchecked Sendable {
 
   /// Ends all renders and frees what they use.
   package func uninitialize() {
-    willUninitialize()
     control.withLock { _ in
       let old = state.withLock { state in
         state.isInitialized = false
@@ -297,10 +297,11 @@ package class Unit: @unchecked Sendable {
   /// True if the caller is a callback of this unit.
   package var isInside: Bool { unsafe render.pointee.isInside }
 
-  /// Ends the unit: nothing renders it, and nothing is told, afterwards.
+  /// Ends the unit: nothing renders or initialises it, and nothing is told, afterwards.
   package func dispose() {
     observer.withLock { $0 = nil }
     let consumers = state.withLock { state in
+      state.isDisposed = true
       defer { state.consumers = [] }
       return state.consumers.compactMap(\.unit)
     }
@@ -452,6 +453,10 @@ package class Unit: @unchecked Sendable {
       state.consumers.append(Weak(unit: self))
     }
     try changeBus(.input, bus) { bus, _ in bus.source = .unit(source, output: Int(output)) }
+    // If another thread has disposed of the source, it may have looked for this input too early.
+    guard source.isDisposed else { return }
+    disconnect(from: source)
+    throw .disposed
   }
 
   /// Gives an input the format of a source's output; the other way round if the unit cannot take it.

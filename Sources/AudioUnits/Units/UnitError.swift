@@ -14,6 +14,7 @@ package enum UnitError: Error, Sendable {
   case notInUse(String)
   case uninitialized
   case initialized
+  case disposed
   case failedInitialization(String)
   case unauthorized(String)
   case unsupported(String)
@@ -36,6 +37,7 @@ package enum UnitError: Error, Sendable {
       reason
     case .uninitialized: "the unit is not initialised"
     case .initialized: "the unit is initialised"
+    case .disposed: "the unit was disposed of"
     case .tooManyInstances: "there are too many audio units"
     case .status(let status): "the app's unit has returned \(status)"
     case .server(let error): "\(error)"

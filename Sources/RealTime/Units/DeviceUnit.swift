@@ -87,7 +87,13 @@ package struct DeviceUnit: ~Copyable {
 
   /// Runs a call of the device.
   @_noLocks borrowing func run(_ io: UnsafePointer<cue_io>) {
-    guard let setup = unsafe unit.pointee.begin() else { return }
+    let entry = unsafe unit.pointee.enter()
+    defer { unsafe unit.pointee.leave(entry) }
+    // The app renders the unit on a thread of its own, or has uninitialised it.
+    guard entry != .refused, let setup = unsafe unit.pointee.present else {
+      unsafe state.pointee.position &+= Int64(io.pointee.frames)
+      return
+    }
     let began = cue_rt_nanoseconds()
     unsafe state.pointee.io = io
     unsafe cue_rt_set_thread_transport(io.pointee.transport)
@@ -97,7 +103,12 @@ package struct DeviceUnit: ~Copyable {
     }
     let directions = playsAndRecords.load(ordering: .relaxed)
     if directions & 2 != 0, unsafe io.pointee.input != nil { unsafe tellInput(io) }
-    if directions & 1 != 0, unsafe io.pointee.output != nil { unsafe play(io, setup) }
+    if directions & 1 != 0, unsafe io.pointee.output != nil,
+      unsafe unit.pointee.beginOutputs(entry)
+    {
+      unsafe play(io, setup)
+      unsafe unit.pointee.endOutputs()
+    }
     unsafe state.pointee.position &+= Int64(io.pointee.frames)
     unsafe state.pointee.io = nil
     cue_rt_set_thread_transport(nil)
@@ -109,7 +120,6 @@ package struct DeviceUnit: ~Copyable {
         mostLoad.store(share.bitPattern, ordering: .relaxed)
       }
     }
-    unsafe unit.pointee.end()
   }
 
   private var gainNow: Float {

@@ -19,16 +19,18 @@ package enum RenderError {
 
 /// An audio unit as renders see it.
 ///
-/// Owns no memory and has a fixed address. Any thread renders, one at a time.
+/// Owns no memory and has a fixed address. Any thread renders, one at a time: a render fails that begins
+/// while another thread renders.
 @safe
 package struct RenderUnit: ~Copyable {
   private let setup: Atomic<UnsafeMutableRawPointer?>
   private let inside = Atomic<Int>(0)
   private let ended = Atomic<UInt64>(0)
+  /// The thread that renders, which alone runs callbacks of the unit; 0 for none.
+  private let owner = Atomic<UInt>(0)
+  /// True while that thread makes outputs.
   private let isBusy = Atomic<Bool>(false)
   private let resets = Atomic<UInt64>(0)
-  /// The thread that began the latest render.
-  private let thread = Atomic<UInt>(0)
   private let latestError = Atomic<Int32>(0)
   private let parameters: Atomic<UnsafeMutableRawPointer?>
   /// For the inputs of devices: takes their samples instead of a render. Set once.
@@ -61,13 +63,11 @@ package struct RenderUnit: ~Copyable {
   /// Renders in progress. Once it was 0 after a `swap`, no render reads the old setup.
   package var rendersInProgress: Int { inside.load(ordering: .sequentiallyConsistent) }
 
-  /// Number of renders that are over.
+  /// Number of renders that are over, without those inside others.
   package var rendersOver: UInt64 { ended.load(ordering: .acquiring) }
 
   /// True on the thread that renders, during a render.
-  package var isInside: Bool {
-    thread.load(ordering: .relaxed) == UInt(cue_rt_thread()) && rendersInProgress > 0
-  }
+  package var isInside: Bool { owner.load(ordering: .relaxed) == UInt(cue_rt_thread()) }
 
   /// Returns the latest error since the last call.
   package func takeError() -> Int32 { latestError.exchange(0, ordering: .relaxed) }
@@ -169,21 +169,48 @@ package struct RenderUnit: ~Copyable {
 
   // MARK: Renders
 
-  /// Returns the setup, which stays until `end()`; nil if the unit is not initialised.
-  @_noLocks borrowing func begin() -> UnsafeMutablePointer<UnitSetup>? {
-    inside.add(1, ordering: .sequentiallyConsistent)
-    thread.store(UInt(cue_rt_thread()), ordering: .relaxed)
-    if let setup = unsafe setup.load(ordering: .sequentiallyConsistent) {
-      return unsafe setup.assumingMemoryBound(to: UnitSetup.self)
-    }
-    end()
-    return nil
+  /// How a render begins.
+  enum Entry: BitwiseCopyable {
+    /// The thread renders from now on, or it did so before: in an input callback, for example.
+    case first, nested
+    /// Another thread renders.
+    case refused
   }
 
-  @_noLocks borrowing func end() {
-    ended.add(1, ordering: .releasing)
+  /// Begins a render. Call `leave(_:)` after it, in any case.
+  @_noLocks borrowing func enter() -> Entry {
+    inside.add(1, ordering: .sequentiallyConsistent)
+    let thread = UInt(cue_rt_thread())
+    let (isFirst, present) = owner.compareExchange(
+      expected: 0, desired: thread, ordering: .acquiring)
+    return isFirst ? .first : present == thread ? .nested : .refused
+  }
+
+  @_noLocks borrowing func leave(_ entry: Entry) {
+    if entry == .first {
+      owner.store(0, ordering: .releasing)
+      ended.add(1, ordering: .releasing)
+    }
     inside.subtract(1, ordering: .sequentiallyConsistent)
   }
+
+  /// The setup, which stays until the render leaves; nil if the unit is not initialised.
+  var present: UnsafeMutablePointer<UnitSetup>? {
+    @_noLocks get {
+      unsafe setup.load(ordering: .sequentiallyConsistent).map {
+        unsafe $0.assumingMemoryBound(to: UnitSetup.self)
+      }
+    }
+  }
+
+  /// Begins to make outputs.
+  ///
+  /// - Returns: False if another thread renders, or if this one makes outputs: the unit pulls itself.
+  @_noLocks borrowing func beginOutputs(_ entry: Entry) -> Bool {
+    entry != .refused && !isBusy.exchange(true, ordering: .relaxed)
+  }
+
+  @_noLocks borrowing func endOutputs() { isBusy.store(false, ordering: .relaxed) }
 
   @_noLocks borrowing func note(_ error: Int32) {
     if error != 0 { latestError.store(error, ordering: .relaxed) }
@@ -194,15 +221,20 @@ package struct RenderUnit: ~Copyable {
     _ flags: UnsafeMutablePointer<UInt32>, _ time: UnsafePointer<cue_time_stamp>, bus: Int,
     frames: Int, _ list: UnsafeMutablePointer<cue_buffer_list>
   ) -> Int32 {
+    let entry = enter()
+    defer { leave(entry) }
+    // A unit of the app may let several threads render.
     if let foreign = unsafe foreign {
-      inside.add(1, ordering: .sequentiallyConsistent)
-      thread.store(UInt(cue_rt_thread()), ordering: .relaxed)
-      let status = unsafe cue_rt_foreign_render(
-        foreign, flags, time, UInt32(bus), UInt32(frames), list)
-      end()
-      return status
+      return unsafe cue_rt_foreign_render(foreign, flags, time, UInt32(bus), UInt32(frames), list)
     }
-    guard let setup = unsafe begin() else { return RenderError.uninitialized }
+    guard let setup = unsafe present else { return RenderError.uninitialized }
+    // What came in is there already. It may be taken while the unit asks for what it plays.
+    let isInput = unsafe bus == 1 && device != nil
+    guard isInput ? entry != .refused : beginOutputs(entry) else {
+      note(RenderError.wrongContext)
+      return RenderError.wrongContext
+    }
+    defer { if !isInput { endOutputs() } }
     var status: Int32 = 0
     if unsafe bus < 0 || bus >= setup.pointee.outputCount {
       status = RenderError.invalidElement
@@ -232,7 +264,6 @@ package struct RenderUnit: ~Copyable {
       }
     }
     note(status)
-    end()
     return status
   }
 
@@ -267,12 +298,19 @@ package struct RenderUnit: ~Copyable {
     _ inputs: UnsafePointer<UnsafeMutablePointer<cue_buffer_list>>, inputCount: Int,
     _ outputs: UnsafePointer<UnsafeMutablePointer<cue_buffer_list>>, outputCount: Int
   ) -> Int32 {
+    let entry = enter()
+    defer { leave(entry) }
     if let foreign = unsafe foreign {
       return unsafe cue_rt_foreign_process(
         foreign, flags, time, UInt32(frames), UInt32(inputCount), inputs, UInt32(outputCount),
         outputs)
     }
-    guard let setup = unsafe begin() else { return RenderError.uninitialized }
+    guard let setup = unsafe present else { return RenderError.uninitialized }
+    guard beginOutputs(entry) else {
+      note(RenderError.wrongContext)
+      return RenderError.wrongContext
+    }
+    defer { endOutputs() }
     var status: Int32 = 0
     if unsafe frames > setup.pointee.maximumFrames {
       status = RenderError.tooManyFrames
@@ -299,20 +337,18 @@ package struct RenderUnit: ~Copyable {
       unsafe output.pointee.format.write(output.pointee.planes, frames: frames, to: outputs[bus])
     }
     note(status)
-    end()
     return status
   }
 
-  /// Fills the outputs' planes, unless they hold the frames of this time already.
+  /// Fills the outputs' planes, unless they hold the frames of this time already. Call it between
+  /// `beginOutputs(_:)` and `endOutputs()`.
   ///
   /// - Parameter given: Lists for the first inputs, which replace their sources.
-  @_noLocks borrowing func produce(
+  @_noLocks private borrowing func produce(
     _ setup: UnsafeMutablePointer<UnitSetup>, _ flags: UnsafeMutablePointer<UInt32>,
     _ time: UnsafePointer<cue_time_stamp>, frames: Int,
     given: UnsafePointer<UnsafeMutablePointer<cue_buffer_list>>? = nil, givenCount: Int = 0
   ) -> Int32 {
-    // A unit that pulls itself, or is rendered by two threads.
-    if isBusy.exchange(true, ordering: .acquiring) { return RenderError.wrongContext }
     let cache = unsafe setup.pointee.cache
     let hasTime = unsafe time.pointee.flags & UInt32(cue_time_has_sample) != 0
     if hasTime, unsafe !time.pointee.sample_time.isFrameTime {
@@ -345,7 +381,6 @@ package struct RenderUnit: ~Copyable {
       unsafe cache.pointee.flags = flags.pointee & UInt32(cue_render_is_silent)
       unsafe cache.pointee.isValid = hasTime && status == 0 && givenCount == 0
     }
-    isBusy.store(false, ordering: .releasing)
     return status
   }
 }

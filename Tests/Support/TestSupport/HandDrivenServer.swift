@@ -50,6 +50,8 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
   package var failure: ServerError?
   /// The period that clients report.
   package var periodFrames = 1024
+  /// Called before a client adds a port, on the thread that adds it.
+  package var whenAddingPort: @Sendable () -> Void = {}
   /// Maximum number of ports of a client.
   package var portLimit = Int.max
 
@@ -214,6 +216,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
   package func addPort(named name: String, _ direction: PortDirection) throws(ServerError)
     -> ClientPort
   {
+    server?.whenAddingPort()
     if outputs.count + inputs.count >= server?.portLimit ?? 0 {
       throw .cannotAddPort(name: name, client: self.name)
     }

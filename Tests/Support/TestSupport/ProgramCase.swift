@@ -114,7 +114,7 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
       ProgramCase(
         program: "units.c",
         passes: [
-          "components", "renders", "formats", "rates", "mixers", "an output unit",
+          "components", "properties", "renders", "formats", "rates", "mixers", "an output unit",
           "an output unit", "volume and channels", "at another rate", "thru", "the device",
         ]),
       ProgramCase(
@@ -147,6 +147,7 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
         ]),
       ProgramCase(program: "session.c", argument: "interruption", passes: ["interruptions"]),
       ProgramCase(program: "graphs.c", passes: ["nodes", "a graph that plays"]),
+      ProgramCase(program: "starts.c", passes: ["units", "graphs", "IOProcs"]),
       ProgramCase(program: "private.c", passes: ["a private library"]),
       ProgramCase(program: "edits.c", passes: ["edits"]),
       ProgramCase(program: "edits.c", argument: "stopped", passes: ["edits"]),
@@ -241,7 +242,7 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
           "none", "triangular", "shaped", "fewer bits", "at another rate", "what cannot be",
         ]),
       ProgramCase(
-        program: "sizes.c", passes: ["lists", "counts", "tables", "rates", "queues"]),
+        program: "sizes.c", passes: ["lists", "counts", "tables", "rates", "queues", "others"]),
       ProgramCase(program: "formats.c", passes: ["formats", "codecs", "cookies", "layouts"]),
       ProgramCase(program: "record_aac.c", passes: ["AAC", "packets of one size", "results"]),
       ProgramCase(

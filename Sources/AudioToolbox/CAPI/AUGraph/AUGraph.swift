@@ -21,6 +21,7 @@ enum AUGraphError: APIFailure {
       case .invalidConnection: kAUGraphErr_InvalidConnection
       case .outputNode: kAUGraphErr_OutputNodeErr
       case .notOpen: kAUGraphErr_CannotDoInCurrentContext
+      case .disposed: kAudio_ParamError
       case .unit(let error): AudioUnitError.unit(error).status
       }
     }
@@ -35,6 +36,7 @@ enum AUGraphError: APIFailure {
       case .nodeNotFound(let node): "the graph has no node \(node)"
       case .invalidConnection(let reason), .outputNode(let reason): reason
       case .notOpen: "the graph is not open"
+      case .disposed: "the graph was disposed of"
       case .unit(let error): AudioUnitError.unit(error).reason
       }
     }
@@ -82,9 +84,9 @@ public func NewAUGraph(_ outGraph: UnsafeMutablePointer<AUGraph?>) -> OSStatus {
 @c @implementation
 public func DisposeAUGraph(_ inGraph: AUGraph?) -> OSStatus {
   guard unsafe inGraph != nil else { return noErr }
-  return unsafe withGraph(inGraph, "DisposeAUGraph") { graph in
-    graph.close()
-    graphs.remove(UInt(bitPattern: inGraph))
+  return answer("DisposeAUGraph") { () throws(AUGraphError) in
+    guard let graph = graphs.remove(UInt(bitPattern: inGraph)) else { throw .noSuchGraph }
+    graph.dispose()
   }
 }
 

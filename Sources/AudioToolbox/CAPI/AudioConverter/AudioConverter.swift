@@ -111,8 +111,14 @@ public func AudioConverterGetPropertyInfo(
     inAudioConverter, "AudioConverterGetPropertyInfo"
   ) { core throws(AudioConverterError) in
     let property = try AudioConverterProperty.named(inPropertyID)
-    unsafe outSize?.pointee = UInt32(try property.get(core, 0).count)
-    unsafe outWritable?.pointee = property.set != nil
+    let isWritable = property.isWritable(core)
+    var size = 0
+    do throws(AudioConverterError) { size = try property.get(core, 0).count } catch {
+      // A property that can be set may have no value yet.
+      guard property.mayHaveNoValue, case .unsupportedProperty = error else { throw error }
+    }
+    unsafe outSize?.pointee = UInt32(size)
+    unsafe outWritable?.pointee = isWritable
   }
 }
 

@@ -43,6 +43,12 @@ struct AudioConverterProperty: Sendable {
   let get: Get
   /// Nil if the property is read-only.
   let set: Set?
+  /// False for a converter for which a property is read-only that others let be set.
+  var canSet: @Sendable (Core) -> Bool = { _ in true }
+  /// True for a value that may not be there until it is set.
+  var mayHaveNoValue = false
+
+  func isWritable(_ core: Core) -> Bool { set != nil && canSet(core) }
 
   private static let byID = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
 
@@ -86,7 +92,7 @@ struct AudioConverterProperty: Sendable {
     _ path: any WritableKeyPath<AudioConverterCore.Settings, ChannelLayout?> & Sendable,
     channels: @escaping @Sendable (Core) -> Int
   ) -> AudioConverterProperty {
-    AudioConverterProperty(
+    var property = AudioConverterProperty(
       id: id,
       get: { (core, _) throws(AudioConverterError) in
         guard let layout = core.settings[keyPath: path] else { throw .unsupportedProperty(id) }
@@ -101,6 +107,17 @@ struct AudioConverterProperty: Sendable {
         }
         try core.change { $0[keyPath: path] = layout }
       })
+    property.mayHaveNoValue = true
+    return property
+  }
+
+  /// The priming, which an encoder tells and other converters take.
+  private static var primeInfo: AudioConverterProperty {
+    var property = value(
+      kAudioConverterPrimeInfo, get: { $0.primeInfo },
+      set: { (core, info) throws(AudioConverterError) in try core.setPrimeInfo(info) })
+    property.canSet = { $0.stream.encoder == nil }
+    return property
   }
 
   /// Creates a read-only property of encoders with a list of ranges.
@@ -231,9 +248,7 @@ struct AudioConverterProperty: Sendable {
         return PropertyBytes.of(formatList(of: encoder.format, cookie: encoder.cookie))
       }, set: nil),
     setting(kAudioConverterPrimeMethod, \.primeMethod) { $0 <= kConverterPrimeMethod_None },
-    value(
-      kAudioConverterPrimeInfo, get: { $0.primeInfo },
-      set: { (core, info) throws(AudioConverterError) in try core.setPrimeInfo(info) }),
+    primeInfo,
     AudioConverterProperty(
       id: kAudioConverterChannelMap,
       get: { (core, _) in PropertyBytes.of(core.channelMap) },

@@ -315,11 +315,14 @@ public func AudioDeviceStart(
 ) -> OSStatus {
   answer("AudioDeviceStart") { () throws(HardwareError) in
     let proc = try unsafe ioProc(inDevice, inProcID)
+    let isStarted: Bool
     do throws(ServerError) {
-      try proc.device.start(proc.function)
+      isStarted = try proc.device.start(proc.function)
     } catch {
       throw .server(error)
     }
+    // Another thread has destroyed it meanwhile, or stopped the device if it stands for that alone.
+    guard isStarted || proc.address == 0 else { throw .noSuchProc(inDevice) }
   }
 }
 
@@ -331,8 +334,9 @@ public func AudioDeviceStop(
   answer("AudioDeviceStop") { () throws(HardwareError) in
     let proc = try unsafe ioProc(inDevice, inProcID)
     proc.device.stop(proc.function)
+    // Another thread may have stopped it, too.
     if proc.address == 0 {
-      try IOProcs.shared.remove(0, of: HardwareObjects.shared.device(inDevice))
+      try? IOProcs.shared.remove(0, of: HardwareObjects.shared.device(inDevice))
     }
   }
 }

@@ -100,6 +100,8 @@ final class IOProcs: Sendable {
 
   private let table = HandleTable<IOProc>()
   private let handles = Mutex<[UInt]>([])
+  /// Held while the IOProc without a function is looked for and made.
+  private let makingIdle = Mutex<Void>(())
 
   /// Adds an IOProc to a device.
   ///
@@ -121,16 +123,19 @@ final class IOProcs: Sendable {
 
   /// Returns the IOProc without a function, which starts and stops the device alone.
   func idleProc(of object: DeviceObject) -> IOProc {
-    if let found = find(0, of: object) { return found.proc }
-    let handle = unsafe add(nil, nil, to: object)
-    if let proc = table.object(handle) { return proc }
-    return unsafe IOProc(object, nil, nil)
+    makingIdle.withLock { _ in
+      if let found = find(0, of: object) { return found.proc }
+      let handle = unsafe add(nil, nil, to: object)
+      if let proc = table.object(handle) { return proc }
+      return unsafe IOProc(object, nil, nil)
+    }
   }
 
   func remove(_ id: UInt, of object: DeviceObject) throws(HardwareError) {
-    guard let (handle, proc) = find(id, of: object) else { throw .noSuchProc(object.id) }
+    guard let (handle, proc) = find(id, of: object), table.remove(handle) != nil else {
+      throw .noSuchProc(object.id)
+    }
     handles.withLock { $0.removeAll { $0 == handle } }
-    table.remove(handle)
     proc.device.remove(proc.function)
   }
 

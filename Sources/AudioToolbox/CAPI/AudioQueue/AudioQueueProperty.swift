@@ -23,12 +23,11 @@ public func AudioQueueGetProperty(
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueGetProperty", needs: outData, ioDataSize) {
     (handle) throws(QueueError) in
-    let memory = unsafe UnsafeMutableRawBufferPointer(
-      start: outData, count: Int(ioDataSize.pointee))
     let property = try QueueProperty.named(inID)
+    let size = unsafe ioDataSize.pointee
     // A size that a program never set is often 0: if it asks again, it gets the value.
-    if unsafe memory.isEmpty { unsafe ioDataSize.pointee = UInt32(try property.byteCount(handle)) }
-    unsafe ioDataSize.pointee = UInt32(try property.read(handle, into: memory))
+    if size == 0 { unsafe ioDataSize.pointee = UInt32(try property.byteCount(handle)) }
+    unsafe ioDataSize.pointee = UInt32(try property.read(handle, into: outData, size: size))
   }
 }
 

@@ -22,6 +22,8 @@ struct QueueProperty: Sendable {
   private let set: Set<[UInt8]>?
   /// Size of one element of a list that is shortened to the app's room; 0 for other properties.
   private var elementBytes = 0
+  /// True for a value of four bytes, which is copied whole whatever size the app passes.
+  private var isWord = false
 
   private static let byID = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
 
@@ -33,10 +35,13 @@ struct QueueProperty: Sendable {
 
   /// Copies the value into the app's memory, which may be larger. A list of levels may also be shortened.
   ///
+  /// - Parameter size: The size that the app passes: programs that ask for IsRunning have often set none.
   /// - Returns: The size of the value in bytes.
-  func read(_ handle: QueueHandle, into memory: UnsafeMutableRawBufferPointer) throws(QueueError)
-    -> Int
+  func read(_ handle: QueueHandle, into data: UnsafeMutableRawPointer, size: UInt32)
+    throws(QueueError) -> Int
   {
+    let memory = unsafe UnsafeMutableRawBufferPointer(
+      start: data, count: isWord ? MemoryLayout<UInt32>.size : Int(size))
     // Checked first: a caller without room must not cause a retained reference, which nobody would
     // release.
     let room = elementBytes > 0 ? memory.count / elementBytes * elementBytes : 0
@@ -58,25 +63,32 @@ struct QueueProperty: Sendable {
   // MARK: Kinds of properties
 
   /// Creates a property with a single value.
+  ///
+  /// - Parameter check: Throws for a queue that does not have the property.
   static func value<Value: BitwiseCopyable>(
-    _ id: AudioQueuePropertyID, changes change: QueueChange? = nil, get: @escaping Get<Value>,
+    _ id: AudioQueuePropertyID, changes change: QueueChange? = nil,
+    where check: @escaping Get<Void> = { _ in }, get: @escaping Get<Value>,
     set: Set<Value>? = nil
   ) -> QueueProperty {
+    let one: Get<Int> = { (handle) throws(QueueError) in
+      try check(handle)
+      return 1
+    }
     let getOne: Get<[Value]> = { (handle) throws(QueueError) in [try get(handle)] }
-    guard let set else { return array(id, changes: change, count: { _ in 1 }, get: getOne) }
-    return array(
-      id, changes: change, count: { _ in 1 }, get: getOne,
-      set: { (handle, values) throws(QueueError) in try set(handle, values[0]) })
+    var setOne: Set<[Value]>?
+    if let set { setOne = { (handle, values) throws(QueueError) in try set(handle, values[0]) } }
+    var property = array(id, changes: change, count: one, get: getOne, set: setOne)
+    property.isWord = MemoryLayout<Value>.size == MemoryLayout<UInt32>.size
+    return property
   }
 
   /// Creates a property with an array of `count` values, both for reading and for writing.
   static func array<Value: BitwiseCopyable>(
     _ id: AudioQueuePropertyID, changes change: QueueChange? = nil,
-    count: @escaping @Sendable (QueueHandle) -> Int, get: @escaping Get<[Value]>,
-    set: Set<[Value]>? = nil
+    count: @escaping Get<Int>, get: @escaping Get<[Value]>, set: Set<[Value]>? = nil
   ) -> QueueProperty {
     let stride = MemoryLayout<Value>.stride
-    let byteCount: Get<Int> = { (handle) throws(QueueError) in count(handle) * stride }
+    let byteCount: Get<Int> = { (handle) throws(QueueError) in try count(handle) * stride }
     let getBytes: Get<[UInt8]> = { (handle) throws(QueueError) in
       let values = try get(handle)
       return unsafe values.withUnsafeBytes { unsafe Array($0) }
@@ -87,7 +99,7 @@ struct QueueProperty: Sendable {
     return QueueProperty(
       id: id, change: change, byteCount: byteCount, get: getBytes,
       set: { (handle, bytes) throws(QueueError) in
-        let count = count(handle)
+        let count = try count(handle)
         guard count * stride <= bytes.count else { throw .invalidPropertySize }
         let values = unsafe bytes.withUnsafeBytes { bytes in
           (0..<count).map {
@@ -110,6 +122,13 @@ struct QueueProperty: Sendable {
 }
 
 extension QueueProperty {
+  private static let playback: Get<Void> = { (handle) throws(QueueError) in
+    _ = try handle.playbackQueue
+  }
+  private static let recording: Get<Void> = { (handle) throws(QueueError) in
+    _ = try handle.recordingQueue
+  }
+
   // MARK: The table
 
   static let all: [QueueProperty] = [
@@ -130,7 +149,7 @@ extension QueueProperty {
       }),
     .array(
       kAudioQueueProperty_ChannelAssignments, changes: .channelAssignments,
-      count: { $0.queue.format.channels },
+      count: { (handle) throws(QueueError) in try handle.playbackQueue.format.channels },
       get: { (handle) throws(QueueError) in
         try handle.playbackQueue.assignments().map {
           Assignment(device: .retained(handle.queue.deviceUID), output: UInt32($0))
@@ -176,36 +195,38 @@ extension QueueProperty {
         return UInt32(bitPattern: try handle.recordingQueue.converterError?.status ?? noErr)
       }),
     .value(
-      kAudioConverterCurrentInputStreamDescription,
+      kAudioConverterCurrentInputStreamDescription, where: recording,
       get: { (handle) throws(QueueError) in try handle.recordingQueue.portDescription() }),
     .value(
-      kAudioConverterCurrentOutputStreamDescription,
-      get: { (handle) throws(QueueError) in
-        _ = try handle.recordingQueue
-        return handle.description
-      }),
+      kAudioConverterCurrentOutputStreamDescription, where: recording,
+      get: { $0.description }),
     .bytes(
       kAudioConverterCompressionMagicCookie, get: { $0.queue.cookie },
       set: { (handle, cookie) throws(QueueError) in try handle.queue.setCookie(cookie) }),
     .value(
       kAudioConverterEncodeBitRate,
+      where: { (handle) throws(QueueError) in
+        if try handle.recordingQueue.bitRate == nil { throw .invalidProperty }
+      },
       get: { (handle) throws(QueueError) in
-        guard let rate = try handle.recordingQueue.bitRate else { throw .invalidProperty }
-        return UInt32(clamping: rate)
+        UInt32(clamping: try handle.recordingQueue.bitRate ?? 0)
       },
       set: { (handle, rate: UInt32) throws(QueueError) in
         try handle.recordingQueue.setBitRate(Int(rate))
       }),
     .value(
       kAudioConverterPrimeInfo,
+      where: { (handle) throws(QueueError) in
+        if try handle.recordingQueue.packetTable == nil { throw .invalidProperty }
+      },
       get: { (handle) throws(QueueError) in
-        guard let table = try handle.recordingQueue.packetTable else { throw .invalidProperty }
+        let table = try handle.recordingQueue.packetTable
         return AudioConverterPrimeInfo(
-          leadingFrames: UInt32(clamping: table.primingFrames),
-          trailingFrames: UInt32(clamping: table.remainderFrames))
+          leadingFrames: UInt32(clamping: table?.primingFrames ?? 0),
+          trailingFrames: UInt32(clamping: table?.remainderFrames ?? 0))
       }),
     .value(
-      kAudioQueueProperty_EnableTimePitch, changes: .isTimePitchEnabled,
+      kAudioQueueProperty_EnableTimePitch, changes: .isTimePitchEnabled, where: playback,
       get: { (handle) throws(QueueError) in
         try handle.playbackQueue.isTimePitchEnabled ? 1 : 0 as UInt32
       },
@@ -213,7 +234,7 @@ extension QueueProperty {
         try handle.playbackQueue.setTimePitchEnabled(value != 0)
       }),
     .value(
-      kAudioQueueProperty_TimePitchAlgorithm, changes: .timePitchAlgorithm,
+      kAudioQueueProperty_TimePitchAlgorithm, changes: .timePitchAlgorithm, where: playback,
       get: { (handle) throws(QueueError) in
         try handle.playbackQueue.timePitchAlgorithm.code
       },
@@ -222,7 +243,7 @@ extension QueueProperty {
         try handle.playbackQueue.setTimePitchAlgorithm(algorithm)
       }),
     .value(
-      kAudioQueueProperty_TimePitchBypass, changes: .isTimePitchBypassed,
+      kAudioQueueProperty_TimePitchBypass, changes: .isTimePitchBypassed, where: playback,
       get: { (handle) throws(QueueError) in
         try handle.playbackQueue.isTimePitchBypassed ? 1 : 0 as UInt32
       },
@@ -230,7 +251,7 @@ extension QueueProperty {
         try handle.playbackQueue.isTimePitchBypassed = value != 0
       }),
     .value(
-      kAudioQueueProperty_DecodeBufferSizeFrames, changes: .decodeFrames,
+      kAudioQueueProperty_DecodeBufferSizeFrames, changes: .decodeFrames, where: playback,
       get: { (handle) throws(QueueError) in
         UInt32(try handle.playbackQueue.decodeFrames)
       },

@@ -50,11 +50,12 @@ public func AudioUnitGetPropertyInfo(
       return try checkForeign(
         unsafe foreign.propertyInfo(inID, inScope, inElement, outDataSize, outWritable))
     }
-    let property = UnitProperty(unit, inID, inScope, inElement)
-    let size = try property.byteCount()
-    if let outDataSize = unsafe outDataSize { unsafe outDataSize.pointee = UInt32(size) }
+    let entry = try UnitProperty(unit, inID, inScope, inElement).entry()
+    if let outDataSize = unsafe outDataSize {
+      unsafe outDataSize.pointee = UInt32(entry.byteCount)
+    }
     if let outWritable = unsafe outWritable {
-      unsafe outWritable.pointee = try property.isWritable()
+      unsafe outWritable.pointee = unsafe entry.write != nil
     }
   }
 }
@@ -72,20 +73,16 @@ public func AudioUnitGetProperty(
       return try checkForeign(
         unsafe foreign.property(inID, inScope, inElement, outData, ioDataSize))
     }
-    let property = UnitProperty(unit, inID, inScope, inElement)
+    let entry = try UnitProperty(unit, inID, inScope, inElement).entry()
     if UInt(bitPattern: outData) == 0 {
       // The size alone.
-      unsafe ioDataSize.pointee = UInt32(try property.byteCount())
+      unsafe ioDataSize.pointee = UInt32(entry.byteCount)
       return
     }
+    guard let read = unsafe entry.read else { throw .unit(.invalidProperty(inID)) }
     let memory = unsafe UnsafeMutableRawBufferPointer(
       start: outData, count: Int(ioDataSize.pointee))
-    if let count = try unsafe property.complete(memory) {
-      unsafe ioDataSize.pointee = UInt32(count)
-      return
-    }
-    let value = try property.value()
-    unsafe ioDataSize.pointee = UInt32(value.writePart(to: memory))
+    unsafe ioDataSize.pointee = UInt32(try read(memory))
   }
 }
 
@@ -102,7 +99,11 @@ public func AudioUnitSetProperty(
     }
     let data = unsafe UnsafeRawBufferPointer(
       start: inData, count: inData == nil ? 0 : Int(inDataSize))
-    try unsafe UnitProperty(unit, inID, inScope, inElement).set(data)
+    let entry = try UnitProperty(unit, inID, inScope, inElement).entry()
+    guard let write = unsafe entry.write else {
+      throw .unit(.notWritable("the property \(inID) cannot be set"))
+    }
+    try unsafe write(data)
   }
 }
 

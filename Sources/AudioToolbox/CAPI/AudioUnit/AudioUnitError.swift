@@ -33,6 +33,7 @@ enum AudioUnitError: APIFailure {
       case .notInUse: kAudioUnitErr_PropertyNotInUse
       case .uninitialized: kAudioUnitErr_Uninitialized
       case .initialized: kAudioUnitErr_Initialized
+      case .disposed: badComponentInstance
       case .failedInitialization: kAudioUnitErr_FailedInitialization
       case .unauthorized: kAudioUnitErr_Unauthorized
       case .unsupported: kAudioComponentErr_UnsupportedType

@@ -6,32 +6,25 @@ import Timeline
 // The property by which plugins learn of beat and transport.
 
 extension UnitProperty {
-  /// Returns the functions that tell of JACK's transport, for output units, or those that were set; nil if
-  /// the unit has none.
-  func hostCallbacks() -> CopiedValue? {
+  /// The entry of the functions that tell of JACK's transport, for output units, or of those that were set;
+  /// nil if the unit has none.
+  func hostCallbackEntry() -> PropertyEntry? {
     guard id == kAudioUnitProperty_HostCallbacks else { return nil }
-    if handle.output != nil { return unsafe CopiedValue(jackCallbacks) }
+    if handle.output != nil { return entry(unsafe CopiedValue(jackCallbacks)) }
     guard let plugin = unit as? LV2Unit else { return nil }
     let callbacks = unsafe plugin.hostCallbacks ?? cue_host_callbacks()
-    return unsafe CopiedValue(callbacks)
-  }
-
-  /// - Returns: False if the property is not one of the unit.
-  func setHostCallbacks(_ data: UnsafeRawBufferPointer) throws(AudioUnitError) -> Bool {
-    guard id == kAudioUnitProperty_HostCallbacks, let plugin = unit as? LV2Unit else {
-      return false
+    return unsafe entry(CopiedValue(callbacks)) { data in
+      var callbacks = unsafe cue_host_callbacks()
+      // Older programs have a structure without the last functions.
+      let size = unsafe min(data.count, MemoryLayout<cue_host_callbacks>.size)
+      unsafe withUnsafeMutableBytes(of: &callbacks) { bytes in
+        unsafe bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: data[..<size]))
+      }
+      let isNone =
+        unsafe callbacks.beat_and_tempo == nil && callbacks.musical_time == nil
+        && callbacks.transport_state == nil
+      unsafe plugin.setHostCallbacks(isNone ? nil : callbacks)
     }
-    var callbacks = unsafe cue_host_callbacks()
-    // Older programs have a structure without the last functions.
-    let size = unsafe min(data.count, MemoryLayout<cue_host_callbacks>.size)
-    unsafe withUnsafeMutableBytes(of: &callbacks) { bytes in
-      unsafe bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: data[..<size]))
-    }
-    let isNone =
-      unsafe callbacks.beat_and_tempo == nil && callbacks.musical_time == nil
-      && callbacks.transport_state == nil
-    unsafe plugin.setHostCallbacks(isNone ? nil : callbacks)
-    return true
   }
 }
 

@@ -4,31 +4,39 @@ import CAudioToolbox
 // The properties of mixers.
 
 extension UnitProperty {
-  /// Returns the value of a property of mixers; nil if it is none, or the unit has none.
-  func mixerValue() throws(AudioUnitError) -> CopiedValue? {
+  /// The entry of a property of mixers; nil if it is none, or the unit has none.
+  func mixerEntry() throws(AudioUnitError) -> PropertyEntry? {
+    let unit = unit
     switch id {
     case kAudioUnitProperty_MeteringMode:
-      let isOn = unit.isMetering(try side(), bus: Int(element))
-      return isOn.map { CopiedValue(UInt32($0 ? 1 : 0)) }
+      guard unit is MixerUnit || unit is MatrixUnit else { return nil }
+      let (side, bus) = (try side(), Int(element))
+      guard let isOn = unit.isMetering(side, bus: bus) else {
+        throw .unit(.invalidElement(element))
+      }
+      return entry(flag: isOn) { unit.setMetering($0, side, bus: bus) }
     case kAudioUnitProperty_MatrixLevels:
-      return (unit as? MatrixUnit).map { CopiedValue(array: $0.levels.flatMap { $0 }) }
+      return (unit as? MatrixUnit).map { entry(CopiedValue(array: $0.levels.flatMap { $0 })) }
     case kAudioUnitProperty_MatrixDimensions:
       return (unit as? MatrixUnit).map { matrix in
         let (inputs, outputs) = matrix.dimensions
-        return CopiedValue(array: [UInt32(inputs), UInt32(outputs)])
+        return entry(CopiedValue(array: [UInt32(inputs), UInt32(outputs)]))
       }
     case kAudioUnitProperty_3DMixerDistanceParams:
-      return try distance().map {
-        CopiedValue(
-          MixerDistanceParams(
-            mReferenceDistance: $0.reference, mMaxDistance: $0.most, mMaxAttenuation: $0.attenuation
-          ))
+      guard let mixer = unit as? MixerUnit, let range = mixer.distance(ofBus: Int(element)) else {
+        return nil
       }
+      guard element < mixer.busCount(.input) else { throw .unit(.invalidElement(element)) }
+      return entry(get: {
+        MixerDistanceParams(
+          mReferenceDistance: range.reference, mMaxDistance: range.most,
+          mMaxAttenuation: range.attenuation)
+      }) { (wanted) throws(AudioUnitError) in try setDistance(wanted, mixer) }
     case kAudioUnitProperty_SupportedChannelLayoutTags:
       guard unit is MixerUnit || unit is MatrixUnit else { return nil }
       let side = try side()
       _ = try asking { () throws(UnitError) in try unit.bus(side, element) }
-      return CopiedValue(array: layoutTags(side))
+      return entry(CopiedValue(array: layoutTags(side)))
     default: return nil
     }
   }
@@ -47,35 +55,16 @@ extension UnitProperty {
     ]
   }
 
-  /// How the sound of the bus gets softer with its distance; nil if the unit is no 3D mixer.
-  private func distance() throws(AudioUnitError) -> DistanceRange? {
-    guard let mixer = unit as? MixerUnit, let range = mixer.distance(ofBus: Int(element)) else {
-      return nil
+  private func setDistance(_ wanted: MixerDistanceParams, _ mixer: MixerUnit)
+    throws(AudioUnitError)
+  {
+    let values = [wanted.mReferenceDistance, wanted.mMaxDistance, wanted.mMaxAttenuation]
+    guard values.allSatisfy({ $0.isFinite && $0 >= 0 }) else {
+      throw .unit(.invalidValue("distances and attenuations are 0 or more, not \(values)"))
     }
-    guard element < mixer.busCount(.input) else { throw .unit(.invalidElement(element)) }
-    return range
-  }
-
-  /// - Returns: False if the property is not one of the unit.
-  func setMixerValue(_ data: UnsafeRawBufferPointer) throws(AudioUnitError) -> Bool {
-    switch id {
-    case kAudioUnitProperty_MeteringMode:
-      let side = try side()
-      guard unit.isMetering(side, bus: Int(element)) != nil else { return false }
-      unit.setMetering(unsafe try input(data, UInt32.self) != 0, side, bus: Int(element))
-    case kAudioUnitProperty_3DMixerDistanceParams:
-      guard let mixer = unit as? MixerUnit, try distance() != nil else { return false }
-      let wanted = unsafe try input(data, MixerDistanceParams.self)
-      let values = [wanted.mReferenceDistance, wanted.mMaxDistance, wanted.mMaxAttenuation]
-      guard values.allSatisfy({ $0.isFinite && $0 >= 0 }) else {
-        throw .unit(.invalidValue("distances and attenuations are 0 or more, not \(values)"))
-      }
-      mixer.setDistance(
-        DistanceRange(
-          reference: wanted.mReferenceDistance, most: wanted.mMaxDistance,
-          attenuation: wanted.mMaxAttenuation), ofBus: Int(element))
-    default: return false
-    }
-    return true
+    mixer.setDistance(
+      DistanceRange(
+        reference: wanted.mReferenceDistance, most: wanted.mMaxDistance,
+        attenuation: wanted.mMaxAttenuation), ofBus: Int(element))
   }
 }

@@ -10,87 +10,73 @@ import Timeline
 // The properties of the generators that play samples and files.
 
 extension UnitProperty {
-  /// Returns the value of a property of players; nil if it is none, or the unit is no player.
-  func playerValue() -> CopiedValue? {
+  /// The entry of a property of players; nil if it is none, or the unit is no player.
+  func playerEntry() -> PropertyEntry? {
     guard let player = unit as? PlayerUnit else { return nil }
     switch id {
     case kAudioUnitProperty_CurrentPlayTime:
-      return CopiedValue(AudioTimeStamp(sampleTime: player.playedFrames ?? -1))
+      return entry(get: { AudioTimeStamp(sampleTime: player.playedFrames ?? -1) })
     case kAudioUnitProperty_ScheduleStartTimeStamp:
-      var time = AudioTimeStamp()
-      switch player.startTime {
-      case nil: break
-      case .nextRender: time = AudioTimeStamp(sampleTime: -1)
-      case .sample(let frame): time = AudioTimeStamp(sampleTime: frame)
-      case .host(let host):
-        time.mHostTime = host
-        time.mFlags = .hostTimeValid
+      return entry(get: { AudioTimeStamp(player.startTime) }) { (time) throws(AudioUnitError) in
+        try setStart(time, player)
       }
-      return CopiedValue(time)
     default: break
     }
-    guard let player = unit as? FilePlayerUnit else { return nil }
+    guard let player = unit as? FilePlayerUnit else {
+      guard id == kAudioUnitProperty_ScheduleAudioSlice else { return nil }
+      return unsafe entry(bytes: MemoryLayout<ScheduledAudioSlice>.size) {
+        (data) throws(AudioUnitError) in unsafe try schedule(data, player)
+      }
+    }
     switch id {
     case kAudioUnitProperty_ScheduledFileIDs:
-      return CopiedValue(array: player.fileHandles.withLock { $0 })
+      return unsafe entry(CopiedValue(array: player.fileHandles.withLock { $0 })) {
+        (data) throws(AudioUnitError) in
+        let files = (0..<data.count / MemoryLayout<UInt>.size).map {
+          unsafe data.loadUnaligned(
+            fromByteOffset: $0 * MemoryLayout<UInt>.size, as: UInt.self)
+        }
+        for file in files where OpenFile.all.object(file) == nil { throw noFile }
+        player.fileHandles.withLock { $0 = files }
+      }
+    case kAudioUnitProperty_ScheduledFileRegion:
+      return unsafe entry(bytes: MemoryLayout<ScheduledAudioFileRegion>.size) {
+        (data) throws(AudioUnitError) in unsafe try play(data, player)
+      }
+    case kAudioUnitProperty_ScheduledFilePrime:
+      return unsafe entry(bytes: MemoryLayout<UInt32>.size) { (data) throws(AudioUnitError) in
+        _ = unsafe try input(data, UInt32.self)
+        player.readMore()
+      }
     case kAudioUnitProperty_ScheduledFileBufferSizeFrames:
-      return CopiedValue(UInt32(player.readAhead.frames))
+      return entry(get: { UInt32(player.readAhead.frames) }) { (frames) throws(AudioUnitError) in
+        guard (64...1 << 20).contains(frames) else {
+          throw .unit(.invalidValue("a buffer has 64 to \(1 << 20) frames, not \(frames)"))
+        }
+        player.readAhead.frames = Int(frames)
+      }
     case kAudioUnitProperty_ScheduledFileNumberBuffers:
-      return CopiedValue(UInt32(player.readAhead.buffers))
+      return entry(get: { UInt32(player.readAhead.buffers) }) { (count) throws(AudioUnitError) in
+        guard (2...64).contains(count) else {
+          throw .unit(.invalidValue("a player has 2 to 64 buffers, not \(count)"))
+        }
+        player.readAhead.buffers = Int(count)
+      }
     default: return nil
     }
   }
 
-  /// - Returns: False if the property is not one of the unit.
-  func setPlayerValue(_ data: UnsafeRawBufferPointer) throws(AudioUnitError) -> Bool {
-    guard let player = unit as? PlayerUnit else { return false }
-    switch id {
-    case kAudioUnitProperty_ScheduleStartTimeStamp:
-      let time = unsafe try input(data, AudioTimeStamp.self)
-      let start: PlayerStart
-      if time.mFlags.contains(.sampleTimeValid) {
-        let frame = try checked(time.mSampleTime)
-        start = frame < 0 ? .nextRender : .sample(frame)
-      } else if time.mFlags.contains(.hostTimeValid) {
-        start = time.mHostTime == 0 ? .nextRender : .host(time.mHostTime)
-      } else {
-        throw .unit(.invalidValue("the start has neither a sample time nor a host time"))
-      }
-      try asking { () throws(UnitError) in try player.start(start) }
-      return true
-    case kAudioUnitProperty_ScheduleAudioSlice where !(player is FilePlayerUnit):
-      try unsafe schedule(data, player)
-      return true
-    default: break
+  private func setStart(_ time: AudioTimeStamp, _ player: PlayerUnit) throws(AudioUnitError) {
+    let start: PlayerStart
+    if time.mFlags.contains(.sampleTimeValid) {
+      let frame = try checked(time.mSampleTime)
+      start = frame < 0 ? .nextRender : .sample(frame)
+    } else if time.mFlags.contains(.hostTimeValid) {
+      start = time.mHostTime == 0 ? .nextRender : .host(time.mHostTime)
+    } else {
+      throw .unit(.invalidValue("the start has neither a sample time nor a host time"))
     }
-    guard let player = unit as? FilePlayerUnit else { return false }
-    switch id {
-    case kAudioUnitProperty_ScheduledFileIDs:
-      let files = (0..<data.count / MemoryLayout<UInt>.size).map {
-        unsafe data.loadUnaligned(
-          fromByteOffset: $0 * MemoryLayout<UInt>.size, as: UInt.self)
-      }
-      for file in files where OpenFile.all.object(file) == nil { throw noFile }
-      player.fileHandles.withLock { $0 = files }
-    case kAudioUnitProperty_ScheduledFileRegion: try unsafe play(data, player)
-    case kAudioUnitProperty_ScheduledFilePrime:
-      _ = unsafe try input(data, UInt32.self)
-      player.readMore()
-    case kAudioUnitProperty_ScheduledFileBufferSizeFrames:
-      let frames = Int(unsafe try input(data, UInt32.self))
-      guard (64...1 << 20).contains(frames) else {
-        throw .unit(.invalidValue("a buffer has 64 to \(1 << 20) frames, not \(frames)"))
-      }
-      player.readAhead.frames = frames
-    case kAudioUnitProperty_ScheduledFileNumberBuffers:
-      let count = Int(unsafe try input(data, UInt32.self))
-      guard (2...64).contains(count) else {
-        throw .unit(.invalidValue("a player has 2 to 64 buffers, not \(count)"))
-      }
-      player.readAhead.buffers = count
-    default: return false
-    }
-    return true
+    try asking { () throws(UnitError) in try player.start(start) }
   }
 
   /// The frame that a time stamp asks for; nil if it asks for none.
@@ -250,5 +236,18 @@ extension AudioTimeStamp {
     self.init()
     mSampleTime = sampleTime
     mFlags = .sampleTimeValid
+  }
+
+  /// The start of a player; without a time if it has none.
+  fileprivate init(_ start: PlayerStart?) {
+    self.init()
+    switch start {
+    case nil: break
+    case .nextRender: self.init(sampleTime: -1)
+    case .sample(let frame): self.init(sampleTime: frame)
+    case .host(let host):
+      mHostTime = host
+      mFlags = .hostTimeValid
+    }
   }
 }

@@ -6,6 +6,43 @@ import RealTime
 // The properties that tell of a unit's parameters.
 
 extension UnitProperty {
+  /// The entry of a property that tells of parameters; nil if it is none, or the scope has none of what it
+  /// tells of.
+  func parameterEntry() throws(AudioUnitError) -> PropertyEntry? {
+    switch id {
+    case kAudioUnitProperty_ParameterList:
+      return entry(
+        CopiedValue(array: unit.parameters(scope: scope, bus: Int(element)).map(\.id)))
+    case kAudioUnitProperty_ParameterInfo, kAudioUnitProperty_ParameterValueStrings,
+      kAudioUnitProperty_ParameterStringFromValue, kAudioUnitProperty_ParameterValueFromString:
+      if unit.parameters(scope: scope, bus: 0).isEmpty { return nil }
+    case kAudioUnitProperty_ParameterClumpName:
+      let groups = unit.parameters(scope: kAudioUnitScope_Global, bus: 0).compactMap(\.group)
+      return groups.isEmpty
+        ? nil
+        : unsafe entry(completing: { (question) throws(AudioUnitError) in
+          unsafe try nameGroup(&question)
+        })
+    default: return nil
+    }
+    switch id {
+    case kAudioUnitProperty_ParameterInfo:
+      let parameter = try parameter(element)
+      return unsafe entry(get: { unsafe info(of: parameter) })
+    case kAudioUnitProperty_ParameterValueStrings:
+      let names = try parameter(element).valueNames
+      return names.isEmpty ? nil : entry(bytes: MemoryLayout<UInt>.size, get: { array(of: names) })
+    case kAudioUnitProperty_ParameterStringFromValue:
+      return unsafe entry(completing: { (question) throws(AudioUnitError) in
+        unsafe try nameValue(&question)
+      })
+    default:
+      return unsafe entry(completing: { (question) throws(AudioUnitError) in
+        unsafe try findValue(&question)
+      })
+    }
+  }
+
   private func parameter(_ id: AudioUnitParameterID) throws(AudioUnitError) -> UnitParameter {
     // Those of the first bus have the numbers of all, except for meters.
     var list = unit.parameters(scope: scope, bus: 0)
@@ -18,8 +55,7 @@ extension UnitProperty {
     return parameter
   }
 
-  func parameterInfo() throws(AudioUnitError) -> CopiedValue {
-    let parameter = try parameter(element)
+  private func info(of parameter: UnitParameter) -> AudioUnitParameterInfo {
     var info = unsafe AudioUnitParameterInfo()
     unsafe withUnsafeMutableBytes(of: &info.name) { name in
       unsafe name.copyBytes(from: parameter.name.utf8.prefix(51))
@@ -43,15 +79,11 @@ extension UnitProperty {
     if !parameter.valueNames.isEmpty { unsafe info.flags.insert(.flag_ValuesHaveStrings) }
     if parameter.isLogarithmic { unsafe info.flags.insert(.flag_DisplayLogarithmic) }
     if parameter.isHidden { unsafe info.flags.insert(.flag_ExpertMode) }
-    return unsafe CopiedValue(info)
+    return unsafe info
   }
 
-  func valueNames() throws(AudioUnitError) -> CopiedValue {
-    let parameter = try parameter(element)
-    guard !parameter.valueNames.isEmpty else {
-      throw .unit(.invalidValue("the values of parameter \(element) have no names"))
-    }
-    let names = parameter.valueNames.map(\.cfString)
+  private func array(of names: [String]) -> CopiedValue {
+    let names = names.map(\.cfString)
     return unsafe withUnsafePointer(to: kCFTypeArrayCallBacks) { callbacks in
       let array = unsafe CFArrayCreateMutable(nil, 0, callbacks)!
       for name in names {
@@ -61,60 +93,41 @@ extension UnitProperty {
     }
   }
 
-  /// Completes a structure that asks a question and takes the answer.
-  ///
-  /// - Returns: Its size; nil if the property is none of these.
-  func complete(_ memory: UnsafeMutableRawBufferPointer) throws(AudioUnitError) -> Int? {
-    switch id {
-    case kAudioUnitProperty_ParameterStringFromValue:
-      try unsafe complete(memory, as: CAudioToolbox.AudioUnitParameterStringFromValue.self) {
-        question throws(AudioUnitError) in
-        let parameter = unsafe try parameter(question.inParamID)
-        var value: Float = 0
-        if let given = unsafe question.inValue {
-          unsafe value = given.pointee
-        } else {
-          _ = unsafe unit.render.pointee.parameter(
-            parameter.id, scope: scope, element: 0, into: &value)
-        }
-        unsafe question.outString = Unmanaged.passRetained(parameter.words(for: value).cfString)
-      }
-    case kAudioUnitProperty_ParameterValueFromString:
-      try unsafe complete(memory, as: CAudioToolbox.AudioUnitParameterValueFromString.self) {
-        question throws(AudioUnitError) in
-        let parameter = unsafe try parameter(question.inParamID)
-        let words = unsafe question.inString?.takeUnretainedValue().string ?? ""
-        guard let value = parameter.value(of: words) else {
-          throw .unit(.invalidValue("“\(words)” is no value of \(parameter.name)"))
-        }
-        unsafe question.outValue = value
-      }
-    case kAudioUnitProperty_ParameterClumpName:
-      try unsafe complete(memory, as: AudioUnitParameterNameInfo.self) {
-        question throws(AudioUnitError) in
-        guard let name = unsafe unit.groupName(question.inID) else {
-          throw .unit(.invalidValue("there is no group of parameters \(unsafe question.inID)"))
-        }
-        let most = unsafe question.inDesiredLength
-        let cut = most >= 0 ? String(name.prefix(Int(most))) : name
-        unsafe question.outName = Unmanaged.passRetained(cut.cfString)
-      }
-    default: nil
+  /// Answers what a value is in words.
+  private func nameValue(_ question: inout CAudioToolbox.AudioUnitParameterStringFromValue)
+    throws(AudioUnitError)
+  {
+    let parameter = unsafe try parameter(question.inParamID)
+    var value: Float = 0
+    if let given = unsafe question.inValue {
+      unsafe value = given.pointee
+    } else {
+      _ = unsafe unit.render.pointee.parameter(
+        parameter.id, scope: scope, element: 0, into: &value)
     }
+    unsafe question.outString = Unmanaged.passRetained(parameter.words(for: value).cfString)
   }
 
-  private func complete<Question: BitwiseCopyable>(
-    _ memory: UnsafeMutableRawBufferPointer, as type: Question.Type,
-    _ body: (inout Question) throws(AudioUnitError) -> Void
-  ) throws(AudioUnitError) -> Int {
-    let size = MemoryLayout<Question>.size
-    guard memory.count >= size else {
-      throw .badArgument("the property \(id) has \(size) bytes, not \(memory.count)")
+  /// Answers which value words stand for.
+  private func findValue(_ question: inout CAudioToolbox.AudioUnitParameterValueFromString)
+    throws(AudioUnitError)
+  {
+    let parameter = unsafe try parameter(question.inParamID)
+    let words = unsafe question.inString?.takeUnretainedValue().string ?? ""
+    guard let value = parameter.value(of: words) else {
+      throw .unit(.invalidValue("“\(words)” is no value of \(parameter.name)"))
     }
-    var question = unsafe memory.loadUnaligned(as: type)
-    try body(&question)
-    unsafe withUnsafeBytes(of: question) { unsafe memory.copyMemory(from: $0) }
-    return size
+    unsafe question.outValue = value
+  }
+
+  /// Answers what a group of parameters is called.
+  private func nameGroup(_ question: inout AudioUnitParameterNameInfo) throws(AudioUnitError) {
+    guard let name = unsafe unit.groupName(question.inID) else {
+      throw .unit(.invalidValue("there is no group of parameters \(unsafe question.inID)"))
+    }
+    let most = unsafe question.inDesiredLength
+    let cut = most >= 0 ? String(name.prefix(Int(most))) : name
+    unsafe question.outName = Unmanaged.passRetained(cut.cfString)
   }
 }
 

@@ -6,32 +6,52 @@ import Synchronization
 // The properties by which a unit is saved and restored.
 
 extension UnitProperty {
+  /// The entry of a property by which a unit is saved and restored; nil if it is none.
+  func settingsEntry() -> PropertyEntry? {
+    switch id {
+    case kAudioUnitProperty_ClassInfo:
+      return unsafe entry(
+        bytes: MemoryLayout<UInt>.size,
+        get: { () throws(AudioUnitError) in try classInfo() },
+        set: { (data) throws(AudioUnitError) in unsafe try setClassInfo(data) })
+    case kAudioUnitProperty_FactoryPresets:
+      if unit.presets.isEmpty { return nil }
+      return entry(bytes: MemoryLayout<UInt>.size, get: { factoryPresets() })
+    case kAudioUnitProperty_PresentPreset:
+      return unsafe entry(get: { unsafe presentPreset() }) { (preset) throws(AudioUnitError) in
+        unsafe try setPresentPreset(preset)
+      }
+    case kAudioUnitProperty_CurrentPreset:
+      return unsafe entry(get: { unsafe currentPreset() }) { (preset) throws(AudioUnitError) in
+        unsafe try setPresentPreset(preset)
+      }
+    default: return nil
+    }
+  }
+
   // MARK: Presets
 
-  func factoryPresets() throws(AudioUnitError) -> CopiedValue {
-    guard !unit.presets.isEmpty else { throw unknown }
+  private func factoryPresets() -> CopiedValue {
     let array = CFArrayCreateMutable(nil, 0, nil)!
     let presets = unsafe PresetMemory.shared.presets(of: handle)
     for i in unit.presets.indices { unsafe CFArrayAppendValue(array, presets + i) }
     return CopiedValue(object: array)
   }
 
-  func presentPreset() -> CopiedValue {
+  private func presentPreset() -> AUPreset {
     let preset = unit.preset
-    return unsafe CopiedValue(
-      AUPreset(
-        presetNumber: preset.number, presetName: Unmanaged.passRetained(preset.name.cfString)))
+    return unsafe AUPreset(
+      presetNumber: preset.number, presetName: Unmanaged.passRetained(preset.name.cfString))
   }
 
   /// The present preset; the unit keeps its name.
-  func currentPreset() -> CopiedValue {
+  private func currentPreset() -> AUPreset {
     let preset = unit.preset
-    return unsafe CopiedValue(
-      AUPreset(presetNumber: preset.number, presetName: handle.lend(presetName: preset.name)))
+    return unsafe AUPreset(
+      presetNumber: preset.number, presetName: handle.lend(presetName: preset.name))
   }
 
-  func setPresentPreset(_ data: UnsafeRawBufferPointer) throws(AudioUnitError) {
-    let preset = unsafe try input(data, AUPreset.self)
+  private func setPresentPreset(_ preset: AUPreset) throws(AudioUnitError) {
     let name = unsafe preset.presetName?.takeUnretainedValue().string ?? ""
     try asking { () throws(UnitError) in
       try unit.setPreset(UnitPreset(number: unsafe preset.presetNumber, name: name))
@@ -40,7 +60,7 @@ extension UnitProperty {
 
   // MARK: Class info
 
-  func classInfo() throws(AudioUnitError) -> CopiedValue {
+  private func classInfo() throws(AudioUnitError) -> CopiedValue {
     let settings = try asking { () throws(UnitError) in try unit.settings() }
     let description = handle.component.description
     let data = Self.data(settings.values)
@@ -96,7 +116,7 @@ extension UnitProperty {
     return values
   }
 
-  func setClassInfo(_ data: UnsafeRawBufferPointer) throws(AudioUnitError) {
+  private func setClassInfo(_ data: UnsafeRawBufferPointer) throws(AudioUnitError) {
     guard let pointer = unsafe try input(data, UnsafeRawPointer?.self),
       unsafe CFGetTypeID(Unmanaged<AnyObject>.fromOpaque(pointer).takeUnretainedValue())
         == CFDictionaryGetTypeID()

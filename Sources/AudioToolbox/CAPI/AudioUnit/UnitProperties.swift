@@ -33,214 +33,153 @@ struct UnitProperty {
     throw .unit(.invalidScope(scope))
   }
 
-  var unknown: AudioUnitError { .unit(.invalidProperty(id)) }
+  // MARK: Entries
 
-  // MARK: Reading
-
-  func byteCount() throws(AudioUnitError) -> Int {
-    if isOfDevice {
-      let (object, address) = try device()
-      do throws(HardwareError) { return try hardwareSize(object, address) } catch {
-        throw .hardware(error)
-      }
-    }
-    switch id {
-    case kAudioUnitProperty_SetRenderCallback, kAudioOutputUnitProperty_SetInputCallback:
-      return unsafe MemoryLayout<AURenderCallbackStruct>.size
-    case kAudioUnitProperty_MakeConnection: return unsafe MemoryLayout<AudioUnitConnection>.size
-    case kAudioUnitProperty_ScheduleAudioSlice: return unsafe MemoryLayout<ScheduledAudioSlice>.size
-    case kAudioUnitProperty_ScheduledFileRegion:
-      return unsafe MemoryLayout<ScheduledAudioFileRegion>.size
-    case kAudioUnitProperty_ScheduledFilePrime: return MemoryLayout<UInt32>.size
-    case kAudioUnitProperty_ElementName, kAudioUnitProperty_ClassInfo:
-      return MemoryLayout<UInt>.size
-    case kAudioUnitProperty_FactoryPresets:
-      guard !unit.presets.isEmpty else { throw unknown }
-      return MemoryLayout<UInt>.size
-    case kAudioUnitProperty_ParameterStringFromValue:
-      return unsafe MemoryLayout<CAudioToolbox.AudioUnitParameterStringFromValue>.size
-    case kAudioUnitProperty_ParameterValueFromString:
-      return unsafe MemoryLayout<CAudioToolbox.AudioUnitParameterValueFromString>.size
-    case kAudioUnitProperty_ParameterClumpName:
-      return unsafe MemoryLayout<AudioUnitParameterNameInfo>.size
-    default: return try value().byteCount
-    }
+  /// Returns what the unit does with the property.
+  ///
+  /// - Throws: `invalidProperty` if that is nothing; `invalidScope` or `invalidElement` if the unit has the
+  ///   property elsewhere.
+  func entry() throws(AudioUnitError) -> PropertyEntry {
+    if isOfDevice { return try deviceEntry() }
+    if let output = handle.output, let found = try entry(of: output) { return found }
+    if let found = try busEntry() { return found }
+    if let found = try sourceEntry() { return found }
+    if let found = try parameterEntry() { return found }
+    if let found = hostCallbackEntry() { return found }
+    if let found = try mixerEntry() { return found }
+    if let found = playerEntry() { return found }
+    if let found = settingsEntry() { return found }
+    if let found = renderEntry() { return found }
+    throw .unit(.invalidProperty(id))
   }
 
-  /// Returns the value.
-  func value() throws(AudioUnitError) -> CopiedValue {
-    if isOfDevice { return try deviceValue() }
-    if let output = handle.output, let value = try outputValue(output) { return value }
+  /// The entry of a property of renders; nil if it is none.
+  private func renderEntry() -> PropertyEntry? {
+    let unit = unit
     switch id {
-    case kAudioUnitProperty_StreamFormat: return CopiedValue(try bus().format.streamDescription)
-    case kAudioUnitProperty_SampleRate: return CopiedValue(try bus().format.sampleRate)
-    case kAudioUnitProperty_ElementCount:
-      return CopiedValue(UInt32(scope == kAudioUnitScope_Global ? 1 : unit.busCount(try side())))
-    case kAudioUnitProperty_MaximumFramesPerSlice: return CopiedValue(UInt32(unit.maximumFrames))
-    case kAudioUnitProperty_Latency: return CopiedValue(Float64(unit.latencySeconds))
-    case kAudioUnitProperty_TailTime: return CopiedValue(Float64(unit.tailSeconds))
+    case kAudioUnitProperty_MaximumFramesPerSlice:
+      return entry(get: { UInt32(unit.maximumFrames) }) { (frames) throws(AudioUnitError) in
+        try asking { () throws(UnitError) in try unit.setMaximumFrames(Int(frames)) }
+      }
+    case kAudioUnitProperty_Latency: return entry(get: { Float64(unit.latencySeconds) })
+    case kAudioUnitProperty_TailTime: return entry(get: { Float64(unit.tailSeconds) })
     case kAudioUnitProperty_SupportedNumChannels:
       let counts = unit.channelCounts ?? (-1, -1)
-      return CopiedValue(array: [
+      return entry(get: {
         AUChannelInfo(inChannels: Int16(counts.inputs), outChannels: Int16(counts.outputs))
-      ])
+      })
     case kAudioUnitProperty_LastRenderError:
-      return CopiedValue(OSStatus(unsafe unit.render.pointee.takeError()))
-    case kAudioUnitProperty_OfflineRender: return CopiedValue(UInt32(unit.isOffline ? 1 : 0))
-    case kAudioUnitProperty_BypassEffect:
-      guard let isBypassed = unit.isBypassed else { throw unknown }
-      return CopiedValue(UInt32(isBypassed ? 1 : 0))
-    case kAudioUnitProperty_RenderQuality:
-      guard let quality = unit.quality else { throw unknown }
-      return CopiedValue(quality)
-    case kAudioUnitProperty_InPlaceProcessing: return CopiedValue(UInt32(0))
-    case kAudioUnitProperty_ShouldAllocateBuffer: return CopiedValue(UInt32(1))
-    case kAUNBandEQProperty_NumberOfBands, kAUNBandEQProperty_MaxNumberOfBands:
-      guard let count = (unit as? LV2Unit)?.bandCount else { throw unknown }
-      return CopiedValue(
-        UInt32(id == kAUNBandEQProperty_NumberOfBands ? count : LV2Unit.mostBands))
-    case kAudioUnitProperty_ClassInfo: return try classInfo()
-    case kAudioUnitProperty_FactoryPresets: return try factoryPresets()
-    case kAudioUnitProperty_PresentPreset: return presentPreset()
-    case kAudioUnitProperty_CurrentPreset: return currentPreset()
-    case kAudioUnitProperty_ParameterValueStrings: return try valueNames()
-    case kAudioUnitProperty_ParameterList:
-      return CopiedValue(array: unit.parameters(scope: scope, bus: Int(element)).map(\.id))
-    case kAudioUnitProperty_ParameterInfo: return try parameterInfo()
-    case kAudioUnitProperty_ElementName:
-      guard let name = try bus().name else { throw .unit(.notInUse("the bus has no name")) }
-      return CopiedValue(string: name)
-    case kAudioUnitProperty_AudioChannelLayout:
-      let bus = try bus()
-      return bus.layout.isEmpty
-        ? CopiedValue(bytes: ChannelLayout(channels: bus.format.channels).bytes)
-        : CopiedValue(bytes: bus.layout)
-    default:
-      if let value = hostCallbacks() { return value }
-      if let value = try mixerValue() { return value }
-      if let value = playerValue() { return value }
-      throw unknown
-    }
-  }
-
-  private func bus() throws(AudioUnitError) -> Unit.Bus {
-    // Effects and mixers have a global format, too: that of their output.
-    let side = scope == kAudioUnitScope_Global ? .output : try side()
-    return try asking { () throws(UnitError) in try unit.bus(side, element) }
-  }
-
-  // MARK: Writing
-
-  func isWritable() throws(AudioUnitError) -> Bool {
-    if isOfDevice {
-      let (object, address) = try device()
-      do throws(HardwareError) { return try isHardwareValueSettable(object, address) } catch {
-        throw .hardware(error)
-      }
-    }
-    switch id {
-    case kAudioUnitProperty_StreamFormat, kAudioUnitProperty_SampleRate:
-      // The device's sides of an output unit.
-      if handle.output == nil { return true }
-      return (scope == kAudioUnitScope_Input) == (element == 0)
-    case kAudioUnitProperty_ElementCount:
-      return Unit.Side(rawValue: scope).map { unit.canSetBusCount($0) } ?? false
-    case kAudioUnitProperty_Latency, kAudioUnitProperty_TailTime,
-      kAudioUnitProperty_SupportedNumChannels, kAudioUnitProperty_LastRenderError,
-      kAudioUnitProperty_ParameterList, kAudioUnitProperty_ParameterInfo,
-      kAudioUnitProperty_FactoryPresets, kAudioUnitProperty_ParameterValueStrings,
-      kAudioUnitProperty_ParameterStringFromValue, kAudioUnitProperty_ParameterValueFromString,
-      kAudioUnitProperty_ParameterClumpName, kAUNBandEQProperty_MaxNumberOfBands,
-      kAudioOutputUnitProperty_IsRunning, kAudioOutputUnitProperty_HasIO,
-      kAudioUnitProperty_CPULoad, kAudioUnitProperty_MatrixLevels,
-      kAudioUnitProperty_MatrixDimensions, kAudioUnitProperty_CurrentPlayTime,
-      kAudioUnitProperty_SupportedChannelLayoutTags:
-      return false
-    default: return true
-    }
-  }
-
-  /// Returns a value that the app has passed.
-  func input<Value: BitwiseCopyable>(_ data: UnsafeRawBufferPointer, _ type: Value.Type)
-    throws(AudioUnitError) -> Value
-  {
-    guard data.count >= MemoryLayout<Value>.size else {
-      throw .badArgument(
-        "the property \(id) has \(MemoryLayout<Value>.size) bytes, not \(data.count)")
-    }
-    return unsafe data.loadUnaligned(as: type)
-  }
-
-  func set(_ data: UnsafeRawBufferPointer) throws(AudioUnitError) {
-    if isOfDevice { return try unsafe setDeviceValue(data) }
-    if let output = handle.output, try unsafe setOutputValue(output, data) { return }
-    switch id {
-    case kAudioUnitProperty_StreamFormat:
-      try set(format: unsafe try input(data, AudioStreamBasicDescription.self))
-    case kAudioUnitProperty_SampleRate:
-      var format = try bus().format.streamDescription
-      format.mSampleRate = unsafe try input(data, Float64.self)
-      try set(format: format)
-    case kAudioUnitProperty_ElementCount:
-      let count = unsafe try input(data, UInt32.self)
-      let side = try side()
-      try asking { () throws(UnitError) in try unit.setBusCount(Int(count), side) }
-    case kAudioUnitProperty_MaximumFramesPerSlice:
-      let frames = unsafe try input(data, UInt32.self)
-      try asking { () throws(UnitError) in try unit.setMaximumFrames(Int(frames)) }
-    case kAudioUnitProperty_SetRenderCallback:
-      let callback = unsafe try callback(data)
-      try asking { () throws(UnitError) in
-        try unsafe unit.setCallback(
-          callback.proc, callback.data, handle.output == nil ? element : 0)
-      }
-    case kAudioUnitProperty_MakeConnection: try unsafe connect(data)
-    case kAudioUnitProperty_ShouldAllocateBuffer, kAudioUnitProperty_InPlaceProcessing:
-      _ = unsafe try input(data, UInt32.self)
+      return entry(get: { OSStatus(unsafe unit.render.pointee.takeError()) })
     case kAudioUnitProperty_OfflineRender:
-      unit.setOffline(unsafe try input(data, UInt32.self) != 0)
-    case kAudioUnitProperty_RenderQuality:
-      if unit.quality == nil { throw unknown }
-      let quality = unsafe try input(data, UInt32.self)
-      try asking { () throws(UnitError) in try unit.setQuality(quality) }
+      return entry(flag: unit.isOffline) { unit.setOffline($0) }
     case kAudioUnitProperty_BypassEffect:
-      if unit.isBypassed == nil { throw unknown }
-      unit.setBypassed(unsafe try input(data, UInt32.self) != 0)
-    case kAUNBandEQProperty_NumberOfBands:
-      guard let equaliser = unit as? LV2Unit, equaliser.bandCount != nil else { throw unknown }
-      let count = unsafe try input(data, UInt32.self)
-      try asking { () throws(UnitError) in try equaliser.setBandCount(Int(count)) }
-    case kAudioUnitProperty_ClassInfo: try unsafe setClassInfo(data)
-    case kAudioUnitProperty_PresentPreset, kAudioUnitProperty_CurrentPreset:
-      try unsafe setPresentPreset(data)
-    case kAudioUnitProperty_ElementName:
-      let name = unsafe try input(data, UnsafeRawPointer?.self)
-      let side = try side()
-      try asking { () throws(UnitError) in
-        try unit.setName(unsafe HardwareRequest.string(name), side, element)
+      return unit.isBypassed.map { entry(flag: $0) { unit.setBypassed($0) } }
+    case kAudioUnitProperty_RenderQuality:
+      guard let quality = unit.quality else { return nil }
+      return entry(get: { quality }) { (quality) throws(AudioUnitError) in
+        try asking { () throws(UnitError) in try unit.setQuality(quality) }
       }
-    case kAudioUnitProperty_AudioChannelLayout:
-      let side = try side()
-      try asking { () throws(UnitError) in try unit.setLayout(unsafe Array(data), side, element) }
-    case kAudioUnitProperty_Latency, kAudioUnitProperty_TailTime,
-      kAudioUnitProperty_SupportedNumChannels, kAudioUnitProperty_LastRenderError,
-      kAudioUnitProperty_ParameterList, kAudioUnitProperty_ParameterInfo,
-      kAudioUnitProperty_FactoryPresets, kAudioUnitProperty_ParameterValueStrings,
-      kAudioUnitProperty_ParameterStringFromValue, kAudioUnitProperty_ParameterValueFromString,
-      kAudioUnitProperty_ParameterClumpName, kAUNBandEQProperty_MaxNumberOfBands,
-      kAudioUnitProperty_CPULoad, kAudioUnitProperty_MatrixLevels,
-      kAudioUnitProperty_MatrixDimensions, kAudioUnitProperty_CurrentPlayTime,
-      kAudioUnitProperty_SupportedChannelLayoutTags:
-      throw .unit(.notWritable("the property \(id) cannot be set"))
-    default:
-      if try unsafe setHostCallbacks(data) { return }
-      if try unsafe setMixerValue(data) { return }
-      if try unsafe setPlayerValue(data) { return }
-      throw unknown
+    case kAudioUnitProperty_InPlaceProcessing: return entry(flag: false) { _ in }
+    case kAudioUnitProperty_ShouldAllocateBuffer: return entry(flag: true) { _ in }
+    case kAUNBandEQProperty_NumberOfBands, kAUNBandEQProperty_MaxNumberOfBands:
+      guard let equaliser = unit as? LV2Unit, let count = equaliser.bandCount else { return nil }
+      if id == kAUNBandEQProperty_MaxNumberOfBands {
+        return entry(get: { UInt32(LV2Unit.mostBands) })
+      }
+      return entry(get: { UInt32(count) }) { (count) throws(AudioUnitError) in
+        try asking { () throws(UnitError) in try equaliser.setBandCount(Int(count)) }
+      }
+    default: return nil
     }
   }
 
-  private func set(format: AudioStreamBasicDescription) throws(AudioUnitError) {
+  // MARK: Buses
+
+  /// The entry of a property of a bus; nil if it is none.
+  private func busEntry() throws(AudioUnitError) -> PropertyEntry? {
+    // Effects and mixers have a global format, too: that of their output.
+    let side = scope == kAudioUnitScope_Global ? .output : Unit.Side(rawValue: scope)
+    func known() throws(AudioUnitError) -> (side: Unit.Side, bus: Unit.Bus) {
+      guard let side else { throw .unit(.invalidScope(scope)) }
+      return (side, try asking { () throws(UnitError) in try unit.bus(side, element) })
+    }
+    let (unit, element) = (unit, element)
+    switch id {
+    case kAudioUnitProperty_ElementCount:
+      if scope == kAudioUnitScope_Global { return entry(get: { UInt32(1) }) }
+      let side = try self.side()
+      let get = { UInt32(unit.busCount(side)) }
+      guard unit.canSetBusCount(side) else { return entry(get: get) }
+      return entry(get: get) { (count) throws(AudioUnitError) in
+        try asking { () throws(UnitError) in try unit.setBusCount(Int(count), side) }
+      }
+    case kAudioUnitProperty_StreamFormat:
+      let (side, bus) = try known()
+      let get = { bus.format.streamDescription }
+      guard canSetFormat else { return entry(get: get) }
+      return entry(get: get) { (format) throws(AudioUnitError) in try set(format, side) }
+    case kAudioUnitProperty_SampleRate:
+      let (side, bus) = try known()
+      guard canSetFormat else { return entry(get: { bus.format.sampleRate }) }
+      return entry(get: { bus.format.sampleRate }) { (rate) throws(AudioUnitError) in
+        var format = bus.format.streamDescription
+        format.mSampleRate = rate
+        try set(format, side)
+      }
+    case kAudioUnitProperty_ElementName:
+      let (side, bus) = try known()
+      return unsafe entry(
+        bytes: MemoryLayout<UInt>.size,
+        get: { () throws(AudioUnitError) in
+          guard let name = bus.name else { throw .unit(.notInUse("the bus has no name")) }
+          return CopiedValue(string: name)
+        },
+        set: { (data) throws(AudioUnitError) in
+          let name = unsafe try input(data, UnsafeRawPointer?.self)
+          try asking { () throws(UnitError) in
+            try unit.setName(unsafe HardwareRequest.string(name), side, element)
+          }
+        })
+    case kAudioUnitProperty_AudioChannelLayout:
+      let (side, bus) = try known()
+      let bytes =
+        bus.layout.isEmpty ? ChannelLayout(channels: bus.format.channels).bytes : bus.layout
+      return unsafe entry(CopiedValue(bytes: bytes)) { (data) throws(AudioUnitError) in
+        try asking { () throws(UnitError) in
+          try unit.setLayout(unsafe Array(data), side, element)
+        }
+      }
+    default: return nil
+    }
+  }
+
+  /// False for the sides of an output unit that have the device's format.
+  private var canSetFormat: Bool {
+    handle.output == nil || (scope == kAudioUnitScope_Input) == (element == 0)
+  }
+
+  /// The entry of what supplies an input; nil if the property is none, or the unit has no inputs. Output units
+  /// have one that the app supplies, whatever the element.
+  private func sourceEntry() throws(AudioUnitError) -> PropertyEntry? {
+    guard [kAudioUnitProperty_SetRenderCallback, kAudioUnitProperty_MakeConnection].contains(id)
+    else { return nil }
+    let (unit, bus) = (unit, handle.output == nil ? element : 0)
+    let count = unit.busCount(.input)
+    if count == 0 { return nil }
+    guard bus < count else { throw .unit(.invalidElement(bus)) }
+    if id == kAudioUnitProperty_MakeConnection {
+      return unsafe entry(bytes: MemoryLayout<AudioUnitConnection>.size) {
+        (data) throws(AudioUnitError) in try unsafe connect(data, to: bus)
+      }
+    }
+    return unsafe callbackEntry { (proc, data) throws(AudioUnitError) in
+      try asking { () throws(UnitError) in try unsafe unit.setCallback(proc, data, bus) }
+    }
+  }
+
+  private func set(_ format: AudioStreamBasicDescription, _ side: Unit.Side)
+    throws(AudioUnitError)
+  {
     guard let wanted = BusFormat(format) else {
       throw .unit(
         .formatNotSupported(
@@ -248,23 +187,24 @@ struct UnitProperty {
             + "\(format.mChannelsPerFrame) channels, flags \(format.mFormatFlags), "
             + "\(format.mBytesPerFrame) bytes a frame, \(format.mSampleRate) Hz"))
     }
-    let side = scope == kAudioUnitScope_Global ? .output : try side()
     try asking { () throws(UnitError) in try unit.setFormat(wanted, side, element) }
   }
 
-  /// Returns a callback that the app has passed; without a function if it has passed nothing.
-  private func callback(_ data: UnsafeRawBufferPointer) throws(AudioUnitError)
-    -> (proc: cue_render_proc?, data: UnsafeMutableRawPointer?)
-  {
-    if unsafe data.isEmpty { return (nil, nil) }
-    let value = unsafe try input(data, AURenderCallbackStruct.self)
-    return unsafe (
-      value.inputProc.map { unsafe unsafeBitCast($0, to: cue_render_proc.self) },
-      value.inputProcRefCon
-    )
+  /// The entry of a callback, which an app also removes by passing nothing.
+  private func callbackEntry(
+    _ set: @escaping (cue_render_proc?, UnsafeMutableRawPointer?) throws(AudioUnitError) -> Void
+  ) -> PropertyEntry {
+    unsafe entry(bytes: MemoryLayout<AURenderCallbackStruct>.size) {
+      (data) throws(AudioUnitError) in
+      if unsafe data.isEmpty { return try set(nil, nil) }
+      let value = unsafe try input(data, AURenderCallbackStruct.self)
+      try unsafe set(
+        value.inputProc.map { unsafe unsafeBitCast($0, to: cue_render_proc.self) },
+        value.inputProcRefCon)
+    }
   }
 
-  private func connect(_ data: UnsafeRawBufferPointer) throws(AudioUnitError) {
+  private func connect(_ data: UnsafeRawBufferPointer, to bus: UInt32) throws(AudioUnitError) {
     var source: UnitHandle?
     var output: UInt32 = 0
     if unsafe !data.isEmpty {
@@ -274,7 +214,6 @@ struct UnitProperty {
       }
       output = unsafe connection.sourceOutputNumber
     }
-    let bus = handle.output == nil ? element : 0
     try asking { () throws(UnitError) in
       try unit.connect(source?.unit, output: output, to: bus)
     }
@@ -282,75 +221,61 @@ struct UnitProperty {
 
   // MARK: Output units
 
-  /// Element 1 records, all others play. The input's scope means recording, too, in EnableIO.
-  private func outputValue(_ output: OutputUnit) throws(AudioUnitError) -> CopiedValue? {
+  /// The entry of a property of output units; nil if it is none. Element 1 records, all others play.
+  private func entry(of output: OutputUnit) throws(AudioUnitError) -> PropertyEntry? {
+    let isInput = element == 1
     switch id {
     case kAudioOutputUnitProperty_CurrentDevice:
-      return CopiedValue(
-        HardwareObjects.shared.device(ofServer: output.hardware.serverName).id)
-    case kAudioOutputUnitProperty_IsRunning:
-      return CopiedValue(UInt32(output.isRunning ? 1 : 0))
-    case kAudioUnitProperty_CPULoad: return CopiedValue(Float32(output.load))
+      return entry(get: {
+        HardwareObjects.shared.device(ofServer: output.hardware.serverName).id
+      }) { (number) throws(AudioUnitError) in
+        let device: DeviceObject
+        do throws(HardwareError) { device = try HardwareObjects.shared.device(number) } catch {
+          throw .unit(.invalidValue(error.reason))
+        }
+        try asking { () throws(UnitError) in try output.setHardware(device.device) }
+      }
+    case kAudioOutputUnitProperty_IsRunning: return entry(flag: output.isRunning)
+    case kAudioUnitProperty_CPULoad: return entry(get: { Float32(output.load) })
     case kAudioOutputUnitProperty_EnableIO:
-      return CopiedValue(UInt32((element == 1 ? output.records : output.plays) ? 1 : 0))
+      return entry(flag: isInput ? output.records : output.plays) {
+        (isOn) throws(AudioUnitError) in
+        try asking { () throws(UnitError) in
+          if isInput { try output.setRecords(isOn) } else { try output.setPlays(isOn) }
+        }
+      }
     case kAudioOutputUnitProperty_HasIO:
-      let side: Unit.Side = element == 1 ? .input : .output
-      let has = try asking { () throws(UnitError) in try output.hasDirection(side) }
-      return CopiedValue(UInt32(has ? 1 : 0))
+      return entry(
+        flag: try asking { () throws(UnitError) in
+          try output.hasDirection(isInput ? .input : .output)
+        })
+    case kAudioOutputUnitProperty_SetInputCallback:
+      return unsafe callbackEntry { proc, data in unsafe output.setInputProc(proc, data) }
     case kAudioOutputUnitProperty_StartTimestampsAtZero:
-      return CopiedValue(UInt32(output.countsFromZero ? 1 : 0))
+      return entry(flag: output.countsFromZero) { output.setCountsFromZero($0) }
     case kAudioOutputUnitProperty_ChannelMap:
-      let bus = element == 1 ? 1 : 0
-      if let map = output.channelMap(bus) { return CopiedValue(array: map) }
+      let bus = isInput ? 1 : 0
       let count = try asking { () throws(UnitError) in
         try output.bus(.output, UInt32(bus)).format.channels
       }
-      return CopiedValue(array: (0..<Int32(count)).map { $0 })
+      let map = output.channelMap(bus) ?? (0..<Int32(count)).map { $0 }
+      return unsafe entry(CopiedValue(array: map)) { data in
+        // In the global scope it does not say for which side it is.
+        if scope == kAudioUnitScope_Global { return }
+        let map = (0..<data.count / 4).map {
+          unsafe data.loadUnaligned(fromByteOffset: 4 * $0, as: Int32.self)
+        }
+        output.setChannelMap(map.isEmpty ? nil : map, bus)
+      }
     default: return nil
     }
   }
 
-  /// - Returns: False if the property is not one of output units.
-  private func setOutputValue(_ output: OutputUnit, _ data: UnsafeRawBufferPointer)
-    throws(AudioUnitError) -> Bool
-  {
-    switch id {
-    case kAudioOutputUnitProperty_CurrentDevice:
-      let number = unsafe try input(data, AudioObjectID.self)
-      let device: DeviceObject
-      do throws(HardwareError) { device = try HardwareObjects.shared.device(number) } catch {
-        throw .unit(.invalidValue(error.reason))
-      }
-      try asking { () throws(UnitError) in try output.setHardware(device.device) }
-    case kAudioOutputUnitProperty_EnableIO:
-      let isOn = unsafe try input(data, UInt32.self) != 0
-      try asking { () throws(UnitError) in
-        if element == 1 { try output.setRecords(isOn) } else { try output.setPlays(isOn) }
-      }
-    case kAudioOutputUnitProperty_SetInputCallback:
-      let callback = unsafe try callback(data)
-      unsafe output.setInputProc(callback.proc, callback.data)
-    case kAudioOutputUnitProperty_StartTimestampsAtZero:
-      output.setCountsFromZero(unsafe try input(data, UInt32.self) != 0)
-    case kAudioOutputUnitProperty_ChannelMap:
-      // In the global scope it does not say for which side it is.
-      if scope == kAudioUnitScope_Global { return true }
-      let count = data.count / 4
-      let map = (0..<count).map {
-        unsafe data.loadUnaligned(fromByteOffset: 4 * $0, as: Int32.self)
-      }
-      output.setChannelMap(map.isEmpty ? nil : map, element == 1 ? 1 : 0)
-    case kAudioOutputUnitProperty_IsRunning, kAudioOutputUnitProperty_HasIO:
-      throw .unit(.notWritable("the property \(id) cannot be set"))
-    default: return false
-    }
-    return true
-  }
-
   // MARK: The device's properties
 
-  private func device() throws(AudioUnitError) -> (AudioObjectID, AudioObjectPropertyAddress) {
-    guard let output = handle.output else { throw unknown }
+  /// The entry of a property of an output unit's device.
+  private func deviceEntry() throws(AudioUnitError) -> PropertyEntry {
+    guard let output = handle.output else { throw .unit(.invalidProperty(id)) }
     let object = HardwareObjects.shared.device(ofServer: output.hardware.serverName).id
     let direction: AudioObjectPropertyScope =
       switch scope {
@@ -358,25 +283,20 @@ struct UnitProperty {
       case kAudioUnitScope_Output: kAudioObjectPropertyScopeOutput
       default: kAudioObjectPropertyScopeGlobal
       }
-    return (
-      object,
-      AudioObjectPropertyAddress(mSelector: id, mScope: direction, mElement: 0)
-    )
-  }
-
-  private func deviceValue() throws(AudioUnitError) -> CopiedValue {
-    let (object, address) = try device()
-    do throws(HardwareError) { return try hardwareValue(object, address) } catch {
-      throw .hardware(error)
-    }
-  }
-
-  private func setDeviceValue(_ data: UnsafeRawBufferPointer) throws(AudioUnitError) {
-    let (object, address) = try device()
-    handle.note(id, scope: scope, element: element)
+    let address = AudioObjectPropertyAddress(mSelector: id, mScope: direction, mElement: 0)
     do throws(HardwareError) {
-      try unsafe setHardwareValue(object, address, UInt32(data.count), data.baseAddress)
+      let value = try hardwareValue(object, address)
+      guard try isHardwareValueSettable(object, address) else { return entry(value) }
+      return unsafe entry(value) { (data) throws(AudioUnitError) in
+        handle.note(id, scope: scope, element: element)
+        do throws(HardwareError) {
+          try unsafe setHardwareValue(object, address, UInt32(data.count), data.baseAddress)
+        } catch {
+          throw .hardware(error)
+        }
+      }
     } catch {
+      if case .unknownProperty = error { throw .unit(.invalidProperty(id)) }
       throw .hardware(error)
     }
   }

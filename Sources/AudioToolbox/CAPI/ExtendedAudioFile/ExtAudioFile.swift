@@ -253,7 +253,7 @@ public func ExtAudioFileGetPropertyInfo(
   unsafe withFile(inExtAudioFile, "ExtAudioFileGetPropertyInfo") {
     (core) throws(ExtAudioFileError) in
     let isConfig = inPropertyID == kExtAudioFileProperty_ConverterConfig
-    let isSettable = ExtAudioFileCore.settable.contains(inPropertyID)
+    let isSettable = core.isSettable(inPropertyID)
     var size = isConfig ? MemoryLayout<UInt>.size : 0
     do throws(ExtAudioFileError) {
       if !isConfig { size = try core.property(inPropertyID).count }
@@ -299,12 +299,18 @@ public func ExtAudioFileSetProperty(
 }
 
 extension ExtAudioFileCore {
-  fileprivate static let settable: Set = [
-    kExtAudioFileProperty_FileChannelLayout, kExtAudioFileProperty_ClientDataFormat,
-    kExtAudioFileProperty_ClientChannelLayout,
-    kExtAudioFileProperty_CodecManufacturer, kExtAudioFileProperty_ConverterConfig,
-    kExtAudioFileProperty_IOBufferSizeBytes, kExtAudioFileProperty_PacketTable,
-  ]
+  fileprivate func isSettable(_ id: ExtAudioFilePropertyID) -> Bool {
+    switch id {
+    case kExtAudioFileProperty_FileChannelLayout, kExtAudioFileProperty_ClientDataFormat,
+      kExtAudioFileProperty_ClientChannelLayout, kExtAudioFileProperty_CodecManufacturer,
+      kExtAudioFileProperty_ConverterConfig, kExtAudioFileProperty_IOBufferSizeBytes:
+      return true
+    case kExtAudioFileProperty_PacketTable:
+      if case .packets = file.format { return true }
+      return false
+    default: return false
+    }
+  }
 
   /// Returns the bytes of a property's value.
   fileprivate func property(_ id: ExtAudioFilePropertyID) throws(ExtAudioFileError) -> [UInt8] {

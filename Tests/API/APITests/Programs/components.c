@@ -104,55 +104,6 @@ static void ask_parameters(AudioUnit unit, AudioUnitScope scope) {
   }
 }
 
-/// Asks for each property that the unit has in a scope.
-static void ask_properties(AudioUnit unit, AudioUnitScope scope) {
-  const AudioUnitPropertyID ids[] = {
-      kAudioUnitProperty_ClassInfo,
-      kAudioUnitProperty_MakeConnection,
-      kAudioUnitProperty_SampleRate,
-      kAudioUnitProperty_ParameterList,
-      kAudioUnitProperty_StreamFormat,
-      kAudioUnitProperty_ElementCount,
-      kAudioUnitProperty_Latency,
-      kAudioUnitProperty_SupportedNumChannels,
-      kAudioUnitProperty_MaximumFramesPerSlice,
-      kAudioUnitProperty_AudioChannelLayout,
-      kAudioUnitProperty_TailTime,
-      kAudioUnitProperty_BypassEffect,
-      kAudioUnitProperty_LastRenderError,
-      kAudioUnitProperty_SetRenderCallback,
-      kAudioUnitProperty_FactoryPresets,
-      kAudioUnitProperty_InPlaceProcessing,
-      kAudioUnitProperty_ElementName,
-      kAudioUnitProperty_PresentPreset,
-      kAudioUnitProperty_CurrentPreset,
-      kAudioUnitProperty_OfflineRender,
-      kAudioUnitProperty_CPULoad,
-      kAudioUnitProperty_ShouldAllocateBuffer,
-  };
-  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
-    UInt32 size = 0;
-    Boolean is_writable = false;
-    if (AudioUnitGetPropertyInfo(unit, ids[i], scope, 0, &size, &is_writable) != noErr) continue;
-    if (size == 0) continue;
-    void *value = calloc(1, size);
-    OSStatus status = AudioUnitGetProperty(unit, ids[i], scope, 0, value, &size);
-    bool is_object = ids[i] == kAudioUnitProperty_ClassInfo ||
-                     ids[i] == kAudioUnitProperty_FactoryPresets ||
-                     ids[i] == kAudioUnitProperty_ElementName;
-    if (status == noErr && is_object && *(CFTypeRef *)value) CFRelease(*(CFTypeRef *)value);
-    if (status == noErr && ids[i] == kAudioUnitProperty_PresentPreset) {
-      CFStringRef name = ((AUPreset *)value)->presetName;
-      if (name) CFRelease(name);
-    }
-    if (status != noErr && !is_writable) {
-      fprintf(stderr, "property %u in scope %u gave %d\n", ids[i], scope, status);
-      exit(1);
-    }
-    free(value);
-  }
-}
-
 /// A unit ready to render, with input on all its buses.
 static AudioUnit ready(AudioComponent component, CFPropertyListRef state) {
   AudioUnit unit = NULL;
@@ -206,10 +157,12 @@ static float *render(AudioUnit unit, UInt32 *channels) {
 static bool check(AudioComponent component) {
   bool is_steady = true;
   AudioUnit unit = ready(component, NULL);
-  for (AudioUnitScope scope = kAudioUnitScope_Global; scope <= kAudioUnitScope_Output; scope++) {
-    ask_properties(unit, scope);
+  for (AudioUnitScope scope = kAudioUnitScope_Global; scope <= kAudioUnitScope_Output; scope++)
     ask_parameters(unit, scope);
-  }
+  AudioUnit asked = NULL;
+  WORKS(AudioComponentInstanceNew(component, &asked));
+  check_properties(asked);
+  WORKS(AudioComponentInstanceDispose(asked));
   CFPropertyListRef state = NULL;
   UInt32 size = sizeof state;
   WORKS(AudioUnitGetProperty(unit, kAudioUnitProperty_ClassInfo, kAudioUnitScope_Global, 0, &state,

@@ -138,7 +138,7 @@ static void parameters(void) {
   size = sizeof names;
   GIVES(AudioUnitGetProperty(unit, kAudioUnitProperty_ParameterValueStrings, kAudioUnitScope_Global,
                              GAIN, &names, &size),
-        kAudioUnitErr_InvalidPropertyValue);
+        kAudioUnitErr_InvalidProperty);
   GIVES(AudioUnitGetProperty(unit, kAudioUnitProperty_ParameterInfo, kAudioUnitScope_Global, 7,
                              &info, &size),
         kAudioUnitErr_InvalidParameter);

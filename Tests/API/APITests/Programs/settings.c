@@ -100,11 +100,12 @@ static void every_property(void) {
     UInt32 size = 0x77777777;
     WORKS(AudioQueueGetPropertySize(queue, one->id, &size));
     EQUAL(size, one->size);
-    // Too small: nothing is written. A list of levels is shortened.
+    // Too small: nothing is written. A list of levels is shortened; a value of four bytes is whole.
     memset(value, 0x77, sizeof value);
     const bool is_levels = one->id == kAudioQueueProperty_CurrentLevelMeter ||
                            one->id == kAudioQueueProperty_CurrentLevelMeterDB;
-    const UInt32 least = is_levels ? sizeof(AudioQueueLevelMeterState) : one->size;
+    const bool is_word = one->size == 4 && one->kind != ANY_SIZE;
+    const UInt32 least = is_levels ? sizeof(AudioQueueLevelMeterState) : is_word ? 0 : one->size;
     for (UInt32 little = 0; little < least; little++) {
       size = little;
       GIVES(AudioQueueGetProperty(queue, one->id, value, &size),

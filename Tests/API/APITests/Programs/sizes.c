@@ -319,11 +319,36 @@ static void queues(void) {
   size = sizeof running;
   WORKS(AudioQueueGetProperty(queue, kAudioQueueProperty_IsRunning, running, &size));
   CHECK(size == 4 && running[0] == 0 && running[1] == 7);
-  running[0] = 7;
-  size = 2;
-  GIVES(AudioQueueGetProperty(queue, kAudioQueueProperty_IsRunning, running, &size),
+  CFStringRef uid = NULL;
+  size = sizeof uid - 1;
+  GIVES(AudioQueueGetProperty(queue, kAudioQueueProperty_CurrentDevice, &uid, &size),
         kAudioQueueErr_InvalidPropertySize);
-  CHECK(size == 2 && running[0] == 7);
+  CHECK(size == sizeof uid - 1 && uid == NULL);
+
+  // A value of four bytes is copied whole, whatever size the program passes or has never set.
+  const AudioQueuePropertyID words[] = {
+      kAudioQueueProperty_IsRunning,
+      kAudioQueueDeviceProperty_NumberChannels,
+      kAudioQueueProperty_MaximumOutputPacketSize,
+      kAudioQueueProperty_EnableLevelMetering,
+      kAudioQueueProperty_ConverterError,
+      kAudioQueueProperty_EnableTimePitch,
+      kAudioQueueProperty_DecodeBufferSizeFrames,
+  };
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    UInt32 right = 0;
+    size = sizeof right;
+    WORKS(AudioQueueGetProperty(queue, words[i], &right, &size));
+    for (UInt32 given = 0; given <= 9; given++) {
+      UInt32 value[2] = {~right, 7};
+      size = given < 9 ? given : 0xFFFFFFFF;
+      WORKS(AudioQueueGetProperty(queue, words[i], value, &size));
+      CHECK(size == 4 && value[0] == right && value[1] == 7);
+    }
+  }
+  // What a queue does not have has no size either.
+  GIVES(AudioQueueGetPropertySize(queue, kAudioConverterEncodeBitRate, &size),
+        kAudioQueueErr_InvalidQueueType);
 
   // A program that waits for the end and never sets its size comes to an end.
   UInt32 still = 7, unset = 0;
@@ -336,6 +361,112 @@ static void queues(void) {
   passed("queues");
 }
 
+static void no_property(void *data, AudioFileStreamID stream, AudioFileStreamPropertyID property,
+                        AudioFileStreamPropertyFlags *flags) {
+  (void)data, (void)stream, (void)property, (void)flags;
+}
+
+static void no_packets(void *data, UInt32 bytes, UInt32 packets, const void *sound,
+                       AudioStreamPacketDescription *descriptions) {
+  (void)data, (void)bytes, (void)packets, (void)sound, (void)descriptions;
+}
+
+/// Makes a call that copies a value of `bytes` bytes to `value` with each size up to 8 more: too
+/// little room is the error `code`, and nothing is written; more is fine.
+#define SIZES(bytes, code, call)                                                                   \
+  for (UInt32 given = 0; given <= (bytes) + 8; given++) {                                          \
+    bool fits = given >= (bytes);                                                                  \
+    memset(value, 0x77, sizeof value);                                                             \
+    UInt32 size = given;                                                                           \
+    GIVES(call, fits ? noErr : (code));                                                            \
+    EQUAL(size, fits ? (bytes) : given);                                                           \
+    for (UInt32 at = fits ? (bytes) : 0; at < sizeof value; at++)                                  \
+      EQUAL(value[at], 0x77);                                                                      \
+  }
+
+static void others(void) {
+  UInt8 value[100];
+  AudioStreamBasicDescription format = int16(44100, 2, 0), target = float_format(48000, 2);
+  CFURLRef url = url_of("sizes.wav");
+  AudioFileID file = NULL;
+  WORKS(AudioFileCreateWithURL(url, kAudioFileWAVEType, &format, kAudioFileFlags_EraseFile, &file));
+  SIZES(4, kAudioFileBadPropertySizeError,
+        AudioFileGetProperty(file, kAudioFilePropertyFileFormat, &size, value));
+  SIZES(8, kAudioFileBadPropertySizeError,
+        AudioFileGetProperty(file, kAudioFilePropertyAudioDataPacketCount, &size, value));
+  ExtAudioFileRef extended = NULL;
+  WORKS(ExtAudioFileWrapAudioFileID(file, true, &extended));
+  SIZES(4, kExtAudioFileError_InvalidPropertySize,
+        ExtAudioFileGetProperty(extended, kExtAudioFileProperty_FileMaxPacketSize, &size, value));
+  SIZES(40, kExtAudioFileError_InvalidPropertySize,
+        ExtAudioFileGetProperty(extended, kExtAudioFileProperty_FileDataFormat, &size, value));
+  // Linear PCM has no packet table, which cannot be set either.
+  UInt32 bytes = 0;
+  Boolean is_writable = false;
+  GIVES(ExtAudioFileGetPropertyInfo(extended, kExtAudioFileProperty_PacketTable, &bytes,
+                                    &is_writable),
+        kExtAudioFileError_InvalidProperty);
+  WORKS(ExtAudioFileDispose(extended));
+  WORKS(AudioFileClose(file));
+  CFRelease(url);
+
+  AudioConverterRef converter = NULL;
+  WORKS(AudioConverterNew(&format, &target, &converter));
+  SIZES(4, kAudioConverterErr_BadPropertySizeError,
+        AudioConverterGetProperty(converter, kAudioConverterSampleRateConverterQuality, &size,
+                                  value));
+  SIZES(40, kAudioConverterErr_BadPropertySizeError,
+        AudioConverterGetProperty(converter, kAudioConverterCurrentInputStreamDescription, &size,
+                                  value));
+  // A layout can be set before there is one; the priming of an encoder cannot.
+  WORKS(AudioConverterGetPropertyInfo(converter, kAudioConverterInputChannelLayout, &bytes,
+                                      &is_writable));
+  CHECK(bytes == 0 && is_writable);
+  WORKS(AudioConverterGetPropertyInfo(converter, kAudioConverterPrimeInfo, &bytes, &is_writable));
+  CHECK(bytes == sizeof(AudioConverterPrimeInfo) && is_writable);
+  WORKS(AudioConverterDispose(converter));
+  target = named(kAudioFormatMPEG4AAC, 44100, 2);
+  WORKS(AudioConverterNew(&format, &target, &converter));
+  WORKS(AudioConverterGetPropertyInfo(converter, kAudioConverterPrimeInfo, &bytes, &is_writable));
+  CHECK(bytes == sizeof(AudioConverterPrimeInfo) && !is_writable);
+  WORKS(AudioConverterDispose(converter));
+
+  AudioFileStreamID stream = NULL;
+  WORKS(AudioFileStreamOpen(NULL, no_property, no_packets, kAudioFileWAVEType, &stream));
+  SIZES(4, kAudioFileStreamError_BadPropertySize,
+        AudioFileStreamGetProperty(stream, kAudioFileStreamProperty_ReadyToProducePackets, &size,
+                                   value));
+  WORKS(AudioFileStreamClose(stream));
+
+  AudioObjectPropertyAddress address = {kAudioHardwarePropertyDefaultOutputDevice,
+                                        kAudioObjectPropertyScopeGlobal, 0};
+  SIZES(4, kAudioHardwareBadPropertySizeError,
+        AudioObjectGetPropertyData(kAudioObjectSystemObject, &address, 0, NULL, &size, value));
+  AudioObjectID device = 0;
+  bytes = sizeof device;
+  WORKS(AudioObjectGetPropertyData(kAudioObjectSystemObject, &address, 0, NULL, &bytes, &device));
+  address.mSelector = kAudioDevicePropertyNominalSampleRate;
+  SIZES(8, kAudioHardwareBadPropertySizeError,
+        AudioObjectGetPropertyData(device, &address, 0, NULL, &size, value));
+
+  // A unit copies what there is room for: one byte tells whether it runs.
+  AudioComponentDescription output = {kAudioUnitType_Output, kAudioUnitSubType_DefaultOutput,
+                                      kAudioUnitManufacturer_Apple, 0, 0};
+  AudioUnit unit = NULL;
+  WORKS(AudioComponentInstanceNew(AudioComponentFindNext(NULL, &output), &unit));
+  for (UInt32 given = 0; given <= 9; given++) {
+    memset(value, 0x77, sizeof value);
+    bytes = given;
+    WORKS(AudioUnitGetProperty(unit, kAudioOutputUnitProperty_IsRunning, 0, 0, value, &bytes));
+    EQUAL(bytes, given < 4 ? given : 4);
+    for (UInt32 at = 0; at < 9; at++)
+      EQUAL(value[at], at < bytes ? 0 : 0x77);
+  }
+  WORKS(AudioComponentInstanceDispose(unit));
+  WORKS(AudioHardwareUnload());
+  passed("others");
+}
+
 int main(void) {
   CHECK(mkdtemp(folder) != NULL);
   lists();
@@ -343,6 +474,7 @@ int main(void) {
   tables();
   rates();
   queues();
+  others();
   run("rm -r \"$PWD\"");
   return 0;
 }

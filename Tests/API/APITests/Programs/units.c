@@ -112,6 +112,62 @@ static void components(void) {
   passed("components");
 }
 
+// MARK: Properties
+
+/// Every unit of the library, before and after it is initialised.
+static void properties(void) {
+  AudioComponentDescription any = {0, 0, kAudioUnitManufacturer_Apple, 0, 0};
+  AudioComponent component = NULL;
+  while ((component = AudioComponentFindNext(component, &any)) != NULL) {
+    AudioUnit unit = NULL;
+    if (AudioComponentInstanceNew(component, &unit) != noErr) continue;
+    check_properties(unit);
+    if (AudioUnitInitialize(unit) == noErr) check_properties(unit);
+    // Those of the device, and what it does not have.
+    const AudioUnitPropertyID ids[] = {
+        kAudioDevicePropertyBufferFrameSize,     kAudioDevicePropertyLatency,
+        kAudioDevicePropertyNominalSampleRate,   kAudioDevicePropertyVolumeScalar,
+        kAudioDevicePropertyStreamConfiguration, kAudioDevicePropertyStreamFormat,
+        kAudioHardwarePropertyDevices,           'none',
+    };
+    for (AudioUnitScope scope = kAudioUnitScope_Global; scope <= kAudioUnitScope_Output; scope++)
+      for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        check_property(unit, ids[i], scope, 0);
+    UInt32 size = 0;
+    GIVES(AudioUnitGetPropertyInfo(unit, 'none', kAudioUnitScope_Global, 0, &size, NULL),
+          kAudioUnitErr_InvalidProperty);
+    WORKS(AudioComponentInstanceDispose(unit));
+  }
+  // The quality of units that convert rates.
+  const AudioComponentDescription converting[] = {
+      describe(kAudioUnitType_Output, kAudioUnitSubType_HALOutput),
+      describe(kAudioUnitType_Output, kAudioUnitSubType_DefaultOutput),
+      describe(kAudioUnitType_Output, kAudioUnitSubType_GenericOutput),
+      describe(kAudioUnitType_FormatConverter, kAudioUnitSubType_AUConverter),
+      describe(kAudioUnitType_FormatConverter, kAudioUnitSubType_Varispeed),
+      describe(kAudioUnitType_Mixer, kAudioUnitSubType_MultiChannelMixer),
+      describe(kAudioUnitType_Mixer, kAudioUnitSubType_MatrixMixer),
+  };
+  for (size_t i = 0; i < sizeof converting / sizeof *converting; i++) {
+    AudioUnit unit = make_unit(converting[i]);
+    for (int turn = 0; turn < 2; turn++) {
+      for (UInt32 quality = 0; quality <= 127; quality += 127 - turn * 63) {
+        set_number(unit, kAudioUnitProperty_RenderQuality, kAudioUnitScope_Global, 0, quality);
+        EQUAL(number(unit, kAudioUnitProperty_RenderQuality, kAudioUnitScope_Global, 0), quality);
+      }
+      UInt32 last = number(unit, kAudioUnitProperty_RenderQuality, kAudioUnitScope_Global, 0);
+      UInt32 more = 128;
+      GIVES(AudioUnitSetProperty(unit, kAudioUnitProperty_RenderQuality, kAudioUnitScope_Global, 0,
+                                 &more, sizeof more),
+            kAudioUnitErr_InvalidPropertyValue);
+      EQUAL(number(unit, kAudioUnitProperty_RenderQuality, kAudioUnitScope_Global, 0), last);
+      WORKS(AudioUnitInitialize(unit));
+    }
+    WORKS(AudioComponentInstanceDispose(unit));
+  }
+  passed("properties");
+}
+
 // MARK: Renders
 
 typedef struct {
@@ -921,6 +977,7 @@ int main(int count, char **arguments) {
     blocks();
     _exit(0);
   }
+  properties();
   renders();
   formats();
   rates();

@@ -77,6 +77,82 @@ static inline buffers no_memory(UInt32 count) {
   return all;
 }
 
+/// Releases the objects of a property's value.
+static inline void release_value(AudioUnitPropertyID id, const void *value) {
+  CFTypeRef object = NULL;
+  switch (id) {
+  case kAudioUnitProperty_ClassInfo:
+  case kAudioUnitProperty_FactoryPresets:
+  case kAudioUnitProperty_ElementName:
+  case kAudioUnitProperty_ParameterValueStrings:
+    memcpy(&object, value, sizeof object);
+    break;
+  case kAudioUnitProperty_PresentPreset:
+    object = ((const AUPreset *)value)->presetName;
+    break;
+  case kAudioUnitProperty_ParameterStringFromValue:
+    object = ((const AudioUnitParameterStringFromValue *)value)->outString;
+    break;
+  case kAudioUnitProperty_ParameterInfo: {
+    const AudioUnitParameterInfo *info = (const AudioUnitParameterInfo *)value;
+    object = info->cfNameString;
+    if (info->unit == kAudioUnitParameterUnit_CustomUnit) CFRelease(info->unitName);
+    break;
+  }
+  default:
+    break;
+  }
+  if (object) CFRelease(object);
+}
+
+/// Checks a property: what GetPropertyInfo answers can be read, or written if it says so; what it
+/// refuses, Get and Set refuse alike.
+static inline void check_property(AudioUnit unit, AudioUnitPropertyID id, AudioUnitScope scope,
+                                  AudioUnitElement element) {
+  static UInt64 value[16384];
+  UInt32 bytes = 0;
+  Boolean is_writable = false;
+  OSStatus told = AudioUnitGetPropertyInfo(unit, id, scope, element, &bytes, &is_writable);
+  CHECK(bytes <= sizeof value);
+  memset(value, 0, told == noErr ? bytes : 256);
+  UInt32 size = told == noErr ? bytes : 256;
+  OSStatus got = AudioUnitGetProperty(unit, id, scope, element, value, &size);
+  OSStatus set = noErr;
+  bool asks = id == kAudioUnitProperty_ParameterStringFromValue ||
+              id == kAudioUnitProperty_ParameterValueFromString ||
+              id == kAudioUnitProperty_ParameterClumpName;
+  bool agrees;
+  if (told != noErr) {
+    set = AudioUnitSetProperty(unit, id, scope, element, value, size);
+    agrees = got == told && set == told;
+  } else {
+    set = AudioUnitSetProperty(unit, id, scope, element, value, got == noErr ? size : bytes);
+    if (got == noErr) release_value(id, value);
+    bool is_read = got == noErr ? size == bytes : asks && got != kAudioUnitErr_InvalidProperty;
+    bool is_set = set != kAudioUnitErr_InvalidProperty && set != kAudioUnitErr_InvalidScope &&
+                  set != kAudioUnitErr_InvalidElement && set != kAudioUnitErr_PropertyNotWritable;
+    agrees = is_writable ? is_set && (got != noErr || is_read)
+                         : is_read && set == kAudioUnitErr_PropertyNotWritable;
+  }
+  if (agrees) return;
+  fprintf(stderr,
+          "property %u, scope %u, element %u: info %d, %u bytes%s; get %d, %u bytes; set %d\n", id,
+          scope, element, told, bytes, is_writable ? ", writable" : "", got, size, set);
+  exit(1);
+}
+
+/// Checks the properties of a unit that no one else uses.
+static inline void check_properties(AudioUnit unit) {
+  for (AudioUnitScope scope = kAudioUnitScope_Global; scope <= kAudioUnitScope_Output; scope++)
+    for (AudioUnitPropertyID id = 0; id < 4000; id++)
+      for (AudioUnitElement element = 0; element < 3; element++) {
+        // Those of Apple's headers have these numbers.
+        if (id == 100) id = 2000;
+        if (id == 2300) id = 3000;
+        check_property(unit, id, scope, element == 2 ? 5000 : element);
+      }
+}
+
 static inline const float *plane(const buffers *all, int i) {
   return (const float *)all->list.mBuffers[i].mData;
 }
