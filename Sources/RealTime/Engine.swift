@@ -382,13 +382,34 @@ package struct Engine: ~Copyable {
     let isRepeated = next != .max && first == before.frame
     let shift = next == .max || isRepeated ? 0 : first &- next &- missed
     nextFrame.store(first &+ Int64(frames), ordering: .releasing)
-    clock.publish(
-      CycleTimes(
-        frame: first, nextFrame: first &+ Int64(frames), microseconds: begin.microseconds,
-        nextMicroseconds: begin.next_microseconds))
+    let times = times(of: begin, at: first, frames: frames, after: before)
+    clock.publish(times)
     return CycleTime(
       frames: frames, frame: first, missed: Int(missed), shift: shift, isJump: isJump,
-      isMute: isMute, microseconds: begin.microseconds, nextMicroseconds: begin.next_microseconds)
+      isMute: isMute, microseconds: times.microseconds, nextMicroseconds: times.nextMicroseconds)
+  }
+
+  /// Returns the times of the cycle that begins at device frame `frame`.
+  ///
+  /// A server may fail to tell them, or tell a length of 0, as after an xrun. Then the cycle follows
+  /// the one before at the nominal rate.
+  @_noLocks private borrowing func times(
+    of begin: cue_cycle_time, at frame: Int64, frames: Int, after before: CycleTimes
+  ) -> CycleTimes {
+    var times = CycleTimes(
+      frame: frame, nextFrame: frame &+ Int64(frames), microseconds: begin.microseconds,
+      nextMicroseconds: begin.next_microseconds)
+    let rate = Int64(sampleRate.load(ordering: .relaxed))
+    if times.nextMicroseconds > times.microseconds || rate == 0 { return times }
+    if times.microseconds == 0 {
+      let skipped = (frame &- before.nextFrame) &* 1_000_000 / rate
+      times.microseconds =
+        before.nextMicroseconds > 0
+        ? UInt64(max(1, Int64(before.nextMicroseconds) &+ skipped)) : cue_rt_nanoseconds() / 1000
+    }
+    let length = (UInt64(frames) &* 1_000_000 &+ UInt64(rate) / 2) / UInt64(rate)
+    times.nextMicroseconds = times.microseconds &+ length
+    return times
   }
 
   /// Returns the frames that the monotonic clock counts from the predicted end of `before` to `begin`.

@@ -72,6 +72,10 @@ extension CoreQueue {
 
   package var runningDevice: Device? { core.runningDevice }
 
+  package var timesAtLoss: (device: CycleTimes, sampleRate: Double)? {
+    state.read { state in state.isLost ? state.lastTimes.map { ($0.device, $0.sampleRate) } : nil }
+  }
+
   package var connectionMark: ConnectionMark { state.read { $0.connectionMark } }
 
   /// Returns the device's sample rate in Hz. Opens the device.
@@ -104,6 +108,10 @@ extension CoreQueue {
   /// The queue's time; see `Queue`. It stops while the queue is paused, and advances while no buffer
   /// is enqueued.
   package var currentTime: (frame: Double, hostTime: UInt64)? {
+    // Without its server, a run stands where it was.
+    if let last = state.read({ $0.isLost && !$0.phase.isIdle ? $0.lastTimes?.frame : nil }) {
+      return (last, HostTime.now)
+    }
     if let run = core.presentRun { return (run.frame, run.device.hostTime(ofFrame: run.now)) }
     // A start without a time is at frame 0 until its first cycle.
     let isStarting = state.read { !$0.isLost && $0.pendingStart != nil }

@@ -74,10 +74,13 @@ package protocol Queue: AnyObject, Sendable {
   var discontinuities: Discontinuities { get }
   /// Frames at the queue's rate since the run began, and the current host time in nanoseconds of
   /// CLOCK_MONOTONIC. The frame is negative before a run that is scheduled for a given time, and 0
-  /// until the first cycle of another. Nil if no run has begun and the queue is not starting.
+  /// until the first cycle of another; while the server is away it is that of the loss. Nil if no run
+  /// has begun and the queue is not starting.
   var currentTime: (frame: Double, hostTime: UInt64)? { get }
   /// The device; nil if it is not open or its server is gone.
   var runningDevice: Device? { get }
+  /// Device time when the server went away, and the rate in Hz; nil while it is there.
+  var timesAtLoss: (device: CycleTimes, sampleRate: Double)? { get }
   /// The moment at which the queue's ports were connected.
   var connectionMark: ConnectionMark { get }
 }
@@ -105,9 +108,10 @@ extension Queue {
   /// A device frame and the matching host time in nanoseconds of CLOCK_MONOTONIC.
   package typealias Moment = (frame: Int64, hostTime: UInt64)
 
-  /// Current device time; nil if the device is not open.
+  /// Current device time; while the server is away, that of the loss. Nil if the device is not open.
   package var deviceTime: Moment? {
-    runningDevice.map(Self.deviceTime)
+    if let last = timesAtLoss?.device { return (last.frame, last.microseconds * 1000) }
+    return runningDevice.map(Self.deviceTime)
   }
 
   /// Reads the frame counter once and converts that frame to the host time.
@@ -135,9 +139,17 @@ extension Queue {
     }
   }
 
-  /// Converts a start time to a device frame and a host time. The device must be open.
+  /// Converts a start time to a device frame and a host time. The device must be open. While the server
+  /// is away, device time goes on from that of the loss.
   package func deviceTime(of time: StartTime) throws(QueueError) -> Moment {
     try checkOnline()
+    if let (last, rate) = timesAtLoss {
+      switch time {
+      case .atOnce: return (last.frame, last.microseconds * 1000)
+      case .frame(let frame): return (frame, last.hostTime(ofFrame: frame, sampleRate: rate))
+      case .hostTime(let host): return (last.frame(atHostTime: host, sampleRate: rate), host)
+      }
+    }
     guard let device = runningDevice else { throw .invalidRunState }
     switch time {
     case .atOnce: return Self.deviceTime(of: device)

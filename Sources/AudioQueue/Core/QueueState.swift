@@ -52,6 +52,23 @@ enum ServerPresence: Equatable {
   case unusable
 }
 
+/// A queue's times at the moment at which its server went away.
+struct LastTimes: Sendable {
+  /// The queue's time; nil if no run was under way or about to begin.
+  let frame: Double?
+  let device: CycleTimes
+  /// The device's rate in Hz.
+  let sampleRate: Double
+
+  init(frame: Double?, _ device: Device) {
+    self.frame = frame
+    let now = device.now
+    self.device =
+      TimeAnchor(frame: now, microseconds: device.hostTime(ofFrame: now) / 1000).times
+    sampleRate = device.client.sampleRate
+  }
+}
+
 struct BufferRecord {
   let buffer: QueueBuffer
   /// True while the app owns the buffer and may fill, enqueue or free it.
@@ -138,6 +155,9 @@ struct QueueState<Part: QueuePart> {
   /// The length of the latest finished run in device frames.
   var lastedFrames: Int64 = 0
 
+  /// The times when the server went away; nil if it never has.
+  var lastTimes: LastTimes?
+
   /// True while the server is gone, or if the queue could not return to it.
   var isLost: Bool { presence != .here }
 
@@ -198,7 +218,8 @@ struct QueueState<Part: QueuePart> {
   // MARK: The server
 
   /// Records that the server is gone.
-  mutating func leaveServer(interruptsRun: Bool) {
+  mutating func leaveServer(at times: LastTimes, interruptsRun: Bool) {
+    lastTimes = times
     switch presence {
     case .here: presence = .gone(interruptsRun: interruptsRun)
     case .gone(let before): presence = .gone(interruptsRun: before || interruptsRun)

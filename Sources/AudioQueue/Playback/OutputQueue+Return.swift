@@ -12,6 +12,7 @@ extension OutputQueue {
     control.withLock {
       // A queue that gave its device back meanwhile needs no handling.
       guard let device = state.read({ $0.device }) else { return }
+      let times = LastTimes(frame: currentFrame, device)
       state.change { state in
         readEvents(&state)
         // The next server counts frames differently: a start at a frame becomes a start at its host
@@ -24,7 +25,7 @@ extension OutputQueue {
           state.part.runs.interrupt()
           runEnded(&state, lasting: core.ranFrames)
         }
-        state.leaveServer(interruptsRun: wasRunning)
+        state.leaveServer(at: times, interruptsRun: wasRunning)
         if state.disposal == .draining {
           startThread(named: "cuejack-dispose") { self.finishDisposal() }
         }

@@ -12,6 +12,7 @@ extension InputQueue {
   package func deviceLost() {
     control.withLock {
       guard let device = state.read({ $0.disposal == .none ? $0.device : nil }) else { return }
+      let times = LastTimes(frame: currentFrame, device)
       let converter = claimConverter()
       state.change { state in
         readEvents(&state)
@@ -32,7 +33,7 @@ extension InputQueue {
       if let converter { convertBeforeHole(with: converter) }
       state.change { state in
         state.isConverting = false
-        state.leaveServer(interruptsRun: state.isRunning)
+        state.leaveServer(at: times, interruptsRun: state.isRunning)
         // An app that waits for the end of the run must not wait for another server.
         if state.part.ending == .whenFull { endRunSoon(&state) }
         guard state.isRunning else { return }

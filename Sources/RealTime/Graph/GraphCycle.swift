@@ -110,8 +110,8 @@ package struct GraphCycle: ~Copyable {
         latestFrame.store(frame, ordering: .relaxed)
         var block = unsafe cue_block()
         unsafe block.frame = frame
+        unsafe block.host_time = microseconds &* 1000
         if nextMicroseconds > microseconds {
-          unsafe block.host_time = microseconds &* 1000
           unsafe block.nanoseconds_per_frame =
             Double(nextMicroseconds &- microseconds) * 1000 / Double(frames)
         }

@@ -49,7 +49,7 @@ extension JackClient {
 
   private func identifier(ofPort name: String) -> jack_uuid_t? {
     let found: jack_uuid_t?? = whileOpen {
-      guard let port = unsafe jack_port_by_name(client, "\(self.name):\(name)") else { return nil }
+      guard let port = unsafe ownPort(name) else { return nil }
       return unsafe jack_port_uuid(port)
     }
     return found ?? nil
@@ -73,7 +73,7 @@ extension JackClient {
     guard alias.utf8.count < Int(jack_port_name_size()) else { return }
     _ = whileOpen {
       guard unsafe jack_port_by_name(client, alias) == nil,
-        let port = unsafe jack_port_by_name(client, "\(self.name):\(name)")
+        let port = unsafe ownPort(name)
       else { return }
       _ = requests.withLock { _ in unsafe jack_port_set_alias(port, alias) }
     }

@@ -99,20 +99,41 @@ extension JackClient {
     guard let port = unsafe OpaquePointer(bitPattern: port) else {
       throw .cannotAddPort(name: name, client: self.name)
     }
+    ownPorts.withLock { $0[name] = UInt(bitPattern: port) }
     return unsafe ClientPort(cue_port(port: port, memory: nil, connections: nil))
   }
 
   func isolate(_ port: ClientPort) {
-    let name = whileOpen { () -> String? in
-      guard let port = unsafe port.handle.port else { return nil }
-      return unsafe jack_port_short_name(port).map { unsafe String(cString: $0) }
+    if let name = ownName(of: unsafe UInt(bitPattern: port.handle.port)) {
+      connectionBook.withLock { $0.remove(name) }
     }
-    if let name, let name { connectionBook.withLock { $0.remove(name) } }
     unsafe request(of: port) { unsafe jack_port_disconnect($0, $1) }
   }
 
   func removePort(_ port: ClientPort) {
     unsafe request(of: port, isRemoval: true) { unsafe jack_port_unregister($0, $1) }
+    if let name = ownName(of: unsafe UInt(bitPattern: port.handle.port)) {
+      ownPorts.withLock { $0[name] = nil }
+    }
+  }
+
+  /// Returns the port that this client added as `name`, whatever other programs call it now. Call while
+  /// the client is open.
+  func ownPort(_ name: String) -> OpaquePointer? {
+    unsafe ownPorts.withLock { $0[name] }.flatMap { unsafe OpaquePointer(bitPattern: $0) }
+  }
+
+  /// Returns the name under which this client added a port, given by its address.
+  private func ownName(of port: UInt) -> String? {
+    ownPorts.withLock { $0.first { $0.value == port }?.key }
+  }
+
+  /// Returns the present full name of a port of this client.
+  private func fullName(_ name: String) -> String {
+    let present: String?? = whileOpen {
+      unsafe ownPort(name).flatMap { unsafe jack_port_name($0) }.map { unsafe String(cString: $0) }
+    }
+    return (present ?? nil) ?? "\(self.name):\(name)"
   }
 
   /// Calls `body` with the client and the port, under the locks that a change needs.
@@ -137,7 +158,7 @@ extension JackClient {
     guard has(destination, JackPortIsInput) else {
       throw .noSuchPort(name: destination, server: serverName)
     }
-    try connect("\(self.name):\(name)", destination)
+    try connect(fullName(name), destination)
     connectionBook.withLock { $0.add(name, destination) }
   }
 
@@ -145,7 +166,7 @@ extension JackClient {
     guard has(source, JackPortIsOutput) else {
       throw .noSuchSource(name: source, server: serverName)
     }
-    try connect(source, "\(self.name):\(name)")
+    try connect(source, fullName(name))
     connectionBook.withLock { $0.add(name, source) }
   }
 
@@ -175,25 +196,30 @@ extension JackClient {
   func takeConnectionChanges(_ patience: inout Double?) -> [ConnectionChange] {
     let changed = changedPorts.take()
     let found: [ConnectionChange]? = whileOpen {
-      var names: Set<String> = []
-      for number in changed.numbers {
-        if let port = unsafe jack_port_by_id(client, number),
-          unsafe jack_port_is_mine(client, port) != 0,
-          let name = unsafe jack_port_short_name(port)
-        {
-          names.insert(unsafe String(cString: name))
-        }
+      func addresses(_ numbers: Set<UInt32>) -> [UInt] {
+        numbers.map { unsafe UInt(bitPattern: jack_port_by_id(client, $0)) }
       }
+      let names = addresses(changed.numbers).compactMap(ownName)
+      let renamed = addresses(renamedPorts.take().numbers)
       let (watched, version) = connectionBook.withLock { book in
-        book.watch(changed.isIncomplete ? names.union(book.portNames) : names)
+        book.watch(changed.isIncomplete || !renamed.isEmpty ? names + book.portNames : names)
+        book.rename(renamed)
         return (book.takeWatched(), book.version)
       }
       // Asking for connections waits for a period whenever a change of JACK's graph is pending. Those who
       // connect ports meanwhile do not wait for that.
-      var connections: [(name: String, others: [String])] = []
+      var connections: [(name: String, others: [ConnectionBook.Other])] = []
       for name in watched {
-        guard let port = unsafe jack_port_by_name(client, "\(self.name):\(name)") else { continue }
-        connections.append((name, unsafe Self.strings(jack_port_get_all_connections(client, port))))
+        guard let port = unsafe ownPort(name) else { continue }
+        let others = unsafe Self.strings(jack_port_get_all_connections(client, port))
+        connections.append(
+          (
+            name,
+            others.map {
+              ConnectionBook.Other(
+                name: $0, address: unsafe UInt(bitPattern: jack_port_by_name(client, $0)))
+            }
+          ))
       }
       return connectionBook.withLock { book in
         if book.version == version {
@@ -208,7 +234,7 @@ extension JackClient {
   }
 
   func disconnect(_ name: String, from destination: String) {
-    let source = "\(self.name):\(name)"
+    let source = fullName(name)
     whileOpen {
       requests.withLock { change in
         defer { note(&change) }
@@ -219,7 +245,7 @@ extension JackClient {
 
   func connections(of name: String) -> [String] {
     whileOpen {
-      guard let port = unsafe jack_port_by_name(client, "\(self.name):\(name)") else { return [] }
+      guard let port = unsafe ownPort(name) else { return [] }
       return unsafe Self.strings(jack_port_get_all_connections(client, port))
     } ?? []
   }

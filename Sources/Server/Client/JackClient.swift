@@ -20,6 +20,10 @@ final class JackClient: ServerClient, @unchecked Sendable {
   let isFreewheeling = Atomic<Bool>(false)
   /// Ports whose connections JACK reported as changed.
   let changedPorts = ChangedPorts()
+  /// Ports, of any client, that JACK reported as renamed.
+  let renamedPorts = ChangedPorts()
+  /// Addresses of this client's ports by the names under which it added them.
+  let ownPorts = Mutex<[String: UInt]>([:])
   /// Known connections of this client's ports. Event thread only.
   let connectionBook = Mutex(ConnectionBook())
   let handle: OpaquePointer?

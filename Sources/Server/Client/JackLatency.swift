@@ -20,7 +20,7 @@ extension JackClient {
   func setLatencies(_ list: [PortLatency]) {
     let isThere: Void? = whileOpen {
       func port(_ name: String) -> JackLatency.Port? {
-        unsafe JackLatency.Port(jack_port_by_name(client, "\(self.name):\(name)"))
+        unsafe JackLatency.Port(ownPort(name))
       }
       let found = list.compactMap { latency -> JackLatency? in
         guard let output = port(latency.output) else { return nil }

@@ -55,6 +55,10 @@ extension JackClient {
       client,
       { a, b, _, argument in unsafe NoticeLink.notify(argument) { $0.connectionsChanged(a, b) } },
       argument)
+    unsafe jack_set_port_rename_callback(
+      client,
+      { port, _, _, argument in unsafe NoticeLink.notify(argument) { $0.portRenamed(port) } },
+      argument)
     unsafe jack_set_port_registration_callback(
       client,
       { _, isThere, argument in
@@ -133,6 +137,11 @@ final class NoticeLink: Sendable {
   func connectionsChanged(_ a: jack_port_id_t, _ b: jack_port_id_t) {
     links.client?.changedPorts.push(a)
     links.client?.changedPorts.push(b)
+    notices?.connectionsChanged()
+  }
+
+  func portRenamed(_ port: jack_port_id_t) {
+    links.client?.renamedPorts.push(port)
     notices?.connectionsChanged()
   }
 }

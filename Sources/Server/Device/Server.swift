@@ -159,12 +159,14 @@ package struct ClientPort: @unchecked Sendable {
 
 /// A connection of one of this client's ports that any client made or ended.
 package struct ConnectionChange: Equatable, Sendable {
-  package enum Kind: Sendable {
+  package enum Kind: Equatable, Sendable {
     case made
     /// Both ports exist, and somebody disconnected them.
     case ended
     /// The other port is gone. The connection is to be made again when the port returns.
     case interrupted
+    /// The other port, to which the connection exists, was called `from` before.
+    case renamed(from: String)
   }
   package let kind: Kind
   /// Short name of this client's port.

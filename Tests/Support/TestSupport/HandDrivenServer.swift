@@ -52,6 +52,8 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
   package var periodFrames = 1024
   /// Called before a client adds a port, on the thread that adds it.
   package var whenAddingPort: @Sendable () -> Void = {}
+  /// The function that changes the times that clients get of a cycle.
+  package var times: @Sendable (cue_cycle_time) -> cue_cycle_time = { $0 }
   /// Maximum number of ports of a client.
   package var portLimit = Int.max
 
@@ -114,6 +116,9 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
       for client in clients { client.portAppeared() }
     }
   }
+
+  /// Output ports of other clients.
+  package var otherOutputs: [String] = []
 
   /// All clients ever opened, in order, including closed ones.
   package var clients: [HandDrivenClient] { lock.withLock { _clients } }
@@ -213,6 +218,12 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
     }
   }
 
+  package func otherPorts(_ direction: PortDirection, _ kind: PortKind) -> [String] {
+    guard let server, kind == .audio else { return [] }
+    return direction == .input
+      ? server.physicalOutputs + server.otherInputs : server.physicalInputs + server.otherOutputs
+  }
+
   package func addPort(named name: String, _ direction: PortDirection) throws(ServerError)
     -> ClientPort
   {
@@ -245,9 +256,11 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
       if _isClosed { return }
       for i in _outputs.indices where _outputs[i].memory == port.handle.memory {
         _outputs[i].isRemoved = true
+        _connections[_outputs[i].name] = nil
       }
       for i in _inputs.indices where _inputs[i].memory == port.handle.memory {
         _inputs[i].isRemoved = true
+        _connections[_inputs[i].name] = nil
       }
     }
   }
@@ -297,7 +310,7 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
   }
 
   package func connect(_ source: String, toOurs name: String) throws(ServerError) {
-    guard physicalInputs.contains(source) else {
+    guard (physicalInputs + (server?.otherOutputs ?? [])).contains(source) else {
       throw .noSuchSource(name: source, server: serverName)
     }
     lock.withLock { _connections[name, default: []].append(source) }
@@ -347,11 +360,10 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
         }
       }
       func microseconds(_ counter: UInt32) -> UInt64 { UInt64(Double(counter) / _sampleRate * 1e6) }
-      engine.pointee.cycle(
-        UInt32(frames),
-        cue_cycle_time(
-          counter: counter, microseconds: microseconds(counter),
-          next_microseconds: microseconds(counter &+ UInt32(frames))))
+      let time = cue_cycle_time(
+        counter: counter, microseconds: microseconds(counter),
+        next_microseconds: microseconds(counter &+ UInt32(frames)))
+      engine.pointee.cycle(UInt32(frames), server?.times(time) ?? time)
       guard keepsSamples else { return }
       for i in _outputs.indices where !_outputs[i].isRemoved {
         _outputs[i].samples += UnsafeBufferPointer(start: _outputs[i].memory, count: frames)

@@ -36,7 +36,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     rig.cycle()
     goAway(rig)
     #expect(rig.calls == [.running(true), .done(ids[0], frames: 64, at: 0), .running(false)])
-    #expect(!rig.queue.isRunning && rig.queue.currentFrame == nil)
+    #expect(!rig.queue.isRunning && rig.queue.currentFrame == 64)
     #expect(rig.queue.statistics.lastedFrames == 64)
     #expect(throws: QueueError.invalidated) { try rig.queue.start() }
     #expect(throws: QueueError.invalidated) { try rig.queue.pause() }

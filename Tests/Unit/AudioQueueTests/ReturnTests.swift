@@ -43,7 +43,11 @@ import Testing
     #expect(throws: QueueError.invalidated) { try rig.queue.start() }
     #expect(throws: QueueError.invalidated) { try rig.queue.stop() }
     #expect(throws: QueueError.invalidated) { try rig.enqueue([1]) }
-    #expect(rig.queue.currentFrame == nil)
+    // The queue's time stands still, and device time is translated as before.
+    #expect(rig.queue.currentFrame == 192 && rig.queue.deviceTime?.frame == 5_000_192)
+    let later = try rig.queue.deviceTime(of: .frame(5_048_192))
+    #expect(abs(Int64(later.hostTime) - 105_170_666_000) < 1000_000)
+    #expect(try rig.queue.deviceTime(of: .hostTime(later.hostTime)).frame == 5_048_192)
     #expect(rig.queue.statistics.lastedFrames == 192)
 
     rig.server.comeBack(counter: 77)

@@ -15,6 +15,7 @@ final class WaveFunction: @unchecked Sendable {
     var frames: Int
     var input: [Float]
     var inputFrame, outputFrame: Int64
+    var inputTime, outputTime: UInt64
   }
   private(set) var calls: [Call] = []
   private var played = 0
@@ -52,7 +53,7 @@ final class WaveFunction: @unchecked Sendable {
     calls.append(
       Call(
         frames: frames, input: input ?? [], inputFrame: io.input_frame,
-        outputFrame: io.output_frame))
+        outputFrame: io.output_frame, inputTime: io.input_time, outputTime: io.output_time))
   }
 }
 
@@ -106,6 +107,32 @@ final class WaveFunction: @unchecked Sendable {
       #expect(call.input[1] == Float(first % 1000) * 2)
       #expect(call.input[2 * frames - 2] == Float(last % 1000))
     }
+    device.remove(function)
+  }
+
+  @Test("host times go on where the server does not tell them, or tells a cycle of no length")
+  func untoldTimes() throws {
+    server.periodFrames = 960
+    let wave = WaveFunction()
+    let function = wave.function
+    device.add(function)
+    try device.start(function)
+    server.counter = 480_000
+    for cycle in 0..<8 {
+      server.times = { time in
+        var time = time
+        if cycle == 2 || cycle == 3 { time.microseconds = 0 }
+        if cycle > 1 && cycle < 6 { time.next_microseconds = time.microseconds }
+        return time
+      }
+      server.cycle(frames: 960)
+      let now = try device.open()
+      let next = UInt64(10_020 + 20 * cycle) * 1_000_000
+      #expect(now.hostTime(ofFrame: now.latestFrame + 960) == next)
+    }
+    let begins = (0..<8).map { UInt64(10_000 + 20 * $0) * 1_000_000 }
+    #expect(wave.calls.map(\.outputTime) == begins)
+    #expect(wave.calls.map(\.inputTime) == begins.map { $0 - 20_000_000 })
     device.remove(function)
   }
 

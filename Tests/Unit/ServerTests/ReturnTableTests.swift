@@ -82,16 +82,41 @@ import Testing
     return all
   }
 
+  private func others(_ names: String...) -> [ConnectionBook.Other] {
+    names.map { ConnectionBook.Other(name: $0, address: UInt(bitPattern: $0.hashValue)) }
+  }
+
+  @Test func aPortThatIsRenamedStaysConnected() {
+    var book = ConnectionBook()
+    book.note("out_1", isConnectedTo: [.init(name: "a:in", address: 1)])
+    _ = changes(of: &book) { _ in true }
+    book.rename([1])
+    book.note("out_1", isConnectedTo: [.init(name: "b:in", address: 1)])
+    #expect(
+      changes(of: &book) { $0 == "b:in" } == [
+        ConnectionChange(kind: .renamed(from: "a:in"), port: "out_1", other: "b:in")
+      ])
+    // The address of a port that is gone may be another's.
+    book.note("out_1", isConnectedTo: [.init(name: "c:in", address: 2)])
+    _ = changes(of: &book) { _ in true }
+    book.note("out_1", isConnectedTo: [.init(name: "d:in", address: 2)])
+    #expect(
+      changes(of: &book) { $0 == "d:in" } == [
+        ConnectionChange(kind: .made, port: "out_1", other: "d:in"),
+        ConnectionChange(kind: .interrupted, port: "out_1", other: "c:in"),
+      ])
+  }
+
   @Test func aPortThatIsGoneInterruptsAndAPersonEnds() {
     var book = ConnectionBook()
     book.add("out_1", "system:playback_1")
-    book.note("out_1", isConnectedTo: ["system:playback_1", "meter:in", "other:in"])
+    book.note("out_1", isConnectedTo: others("system:playback_1", "meter:in", "other:in"))
     #expect(
       changes(of: &book) { _ in true } == [
         ConnectionChange(kind: .made, port: "out_1", other: "meter:in"),
         ConnectionChange(kind: .made, port: "out_1", other: "other:in"),
       ])
-    book.note("out_1", isConnectedTo: ["system:playback_1"])
+    book.note("out_1", isConnectedTo: others("system:playback_1"))
     #expect(
       changes(of: &book) { $0 != "meter:in" } == [
         ConnectionChange(kind: .interrupted, port: "out_1", other: "meter:in"),
@@ -99,7 +124,7 @@ import Testing
       ])
     // A connection that is restored at once does not count as removed.
     book.note("out_1", isConnectedTo: [])
-    book.note("out_1", isConnectedTo: ["system:playback_1"])
+    book.note("out_1", isConnectedTo: others("system:playback_1"))
     #expect(
       changes(of: &book) { _ in true } == [
         ConnectionChange(kind: .made, port: "out_1", other: "system:playback_1")

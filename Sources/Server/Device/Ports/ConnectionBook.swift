@@ -39,7 +39,7 @@ final class ChangedPorts: @unchecked Sendable {
 struct ConnectionBook {
   /// Counts the calls by which this client said what it does itself: `add`, `remove` and `begin`.
   private(set) var version = 0
-  private var connections: [String: [String]] = [:]
+  private var connections: [String: [Other]] = [:]
   private var changes: [ConnectionChange] = []
   /// Connections that ended, with the host time in nanoseconds at which that was noticed.
   private var ended: [(port: String, other: String, at: UInt64)] = []
@@ -50,6 +50,16 @@ struct ConnectionBook {
   /// Ports to check because their connections may have changed, each with the host time until which
   /// to check it.
   private var watched: [String: UInt64] = [:]
+
+  /// A port at the other end of a connection.
+  struct Other {
+    let name: String
+    /// Address by which JACK's library knows the port, whatever its name; 0 if unknown.
+    var address: UInt = 0
+  }
+  /// Addresses of ports that have been renamed, each with the host time until which that explains
+  /// another name. JACK gives the address of a port that is gone to a new one.
+  private var renamed: [UInt: UInt64] = [:]
 
   /// Nanoseconds for which a port is checked. jackd reports a change up to two cycles of 8,192
   /// frames before it is visible.
@@ -72,7 +82,10 @@ struct ConnectionBook {
   /// Returns the ports to check now. Each is returned once more after its time.
   mutating func takeWatched() -> [String] {
     let now = HostTime.now
-    defer { watched = watched.filter { $0.value > now } }
+    defer {
+      watched = watched.filter { $0.value > now }
+      renamed = renamed.filter { $0.value > now }
+    }
     return Array(watched.keys)
   }
 
@@ -95,23 +108,34 @@ struct ConnectionBook {
   /// Adds a connection that this client made itself, which is not reported as a change.
   mutating func add(_ port: String, _ other: String) {
     version += 1
-    if !connections[port, default: []].contains(other) {
-      connections[port, default: []].append(other)
+    if !connections[port, default: []].contains(where: { $0.name == other }) {
+      connections[port, default: []].append(Other(name: other))
     }
   }
 
+  /// Notes that ports of other clients have been renamed.
+  mutating func rename(_ addresses: [UInt]) {
+    for address in addresses { renamed[address] = HostTime.now + Self.timeToShow }
+  }
+
   /// Compares the connections of port `port` with those known before, and notes the changes.
-  mutating func note(_ port: String, isConnectedTo others: [String]) {
+  mutating func note(_ port: String, isConnectedTo others: [Other]) {
     if leaving.contains(port) { return }
     let before = connections[port] ?? []
     connections[port] = others
-    for other in others where !before.contains(other) {
-      ended.removeAll { $0.port == port && $0.other == other }
-      changes.append(ConnectionChange(kind: .made, port: port, other: other))
+    var gone = before.filter { old in !others.contains { $0.name == old.name } }
+    for other in others where !before.contains(where: { $0.name == other.name }) {
+      if renamed[other.address] != nil,
+        let old = gone.firstIndex(where: { $0.address == other.address })
+      {
+        let kind = ConnectionChange.Kind.renamed(from: gone.remove(at: old).name)
+        changes.append(ConnectionChange(kind: kind, port: port, other: other.name))
+        continue
+      }
+      ended.removeAll { $0.port == port && $0.other == other.name }
+      changes.append(ConnectionChange(kind: .made, port: port, other: other.name))
     }
-    for other in before where !others.contains(other) {
-      ended.append((port, other, HostTime.now))
-    }
+    for other in gone { ended.append((port, other.name, HostTime.now)) }
   }
 
   /// Removes and returns the changes that are certain.

@@ -69,6 +69,7 @@ final class Connections: Sendable {
         case .made: patchbay.connected(change.port, to: change.other)
         case .ended: patchbay.disconnected(change.port, from: change.other)
         case .interrupted: patchbay.interrupted(change.port, to: change.other)
+        case .renamed(let old): patchbay.renamed(change.port, old, to: change.other)
         }
       }
     }

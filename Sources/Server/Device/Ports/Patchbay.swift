@@ -3,7 +3,7 @@
 struct Patchbay {
   private struct Wire {
     let port: String
-    let destination: String
+    var destination: String
     var isMade: Bool
   }
   /// In the order in which they were added.
@@ -49,6 +49,13 @@ struct Patchbay {
   mutating func interrupted(_ port: String, to destination: String) {
     for i in wires.indices where wires[i].port == port && wires[i].destination == destination {
       wires[i].isMade = false
+    }
+  }
+
+  /// Notes that the other port of a connection has another name now.
+  mutating func renamed(_ port: String, _ old: String, to new: String) {
+    for i in wires.indices where wires[i].port == port && wires[i].destination == old {
+      wires[i].destination = new
     }
   }
 
