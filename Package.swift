@@ -295,7 +295,8 @@ let package = Package(
         "RealTime", "Server", "Sessions", "System", "TestSupport",
         "managed-session", "session-editor",
       ],
-      path: "Tests/Unit/SessionsTests", swiftSettings: relaxed),
+      path: "Tests/Unit/SessionsTests", exclude: ["Faults/faulty.c", "Faults/faults.c"],
+      swiftSettings: relaxed),
     // What the tests of sessions kill.
     .executableTarget(
       name: "session-editor", dependencies: ["Sessions"], path: "Tests/Support/SessionEditor",

@@ -276,12 +276,15 @@ struct Record: ParsableCommand {
       failed = true
     }
     var kept = file
-    switch rescue(store) {
+    switch RecordingRescue(of: store) {
     case .notNeeded: break
-    case .copied(let path):
+    case .copied(let path, _):
+      Screen.shared.remark("what was recorded is kept in \(path)")
       kept = path
       failed = true
-    case .lost: throw ExitCode.failure
+    case .lost:
+      Screen.shared.complain("\(store.name): what was recorded could not be kept")
+      throw ExitCode.failure
     }
     // If the file could not be completed, only frames that can be read back count.
     let found = failed ? readableFrames(kept) : writer.frames
@@ -347,56 +350,4 @@ private func tell(_ part: RecordingParts.Part, at rate: Double) {
   Screen.shared.emit(
     FileEvent(
       file: part.path, firstFrame: part.firstFrame, frames: part.frames, bytes: part.bytes))
-}
-
-/// The outcome of saving a file that may have been deleted while it was written.
-private enum Rescue {
-  /// The file still exists at its path.
-  case notNeeded
-  /// Its contents were copied to another file.
-  case copied(to: String)
-  case lost
-}
-
-/// Copies a deleted file that is still open back to its path, or else to the temporary folder, and
-/// reports the new path.
-private func rescue(_ store: FileStore) -> Rescue {
-  do throws(SoundFileError) {
-    try store.checkPresence()
-    return .notNeeded
-  } catch {}
-  let name = fileName(store.name)
-  let folder = temporaryFolder
-  for path in [store.name, "\(folder)/\(name)", "\(folder)/\(getpid())-\(name)"] {
-    do throws(SoundFileError) {
-      let copy = try FileStore(creating: path, isReplacing: false)
-      do throws(SoundFileError) {
-        try copy.copyBytes(of: store)
-      } catch {
-        copy.remove()
-        throw error
-      }
-      Screen.shared.remark("what was recorded is kept in \(path)")
-      return .copied(to: path)
-    } catch {
-      continue
-    }
-  }
-  Screen.shared.complain("\(store.name): what was recorded could not be kept")
-  return .lost
-}
-
-extension FileStore {
-  /// Copies all of another store. Blocks.
-  fileprivate func copyBytes(of other: FileStore) throws(SoundFileError) {
-    let count = try other.byteCount()
-    var offset: Int64 = 0
-    while offset < count {
-      let size = Int(min(1 << 20, count - offset))
-      guard let bytes = try other.bytes(at: offset, count: size) else { break }
-      try write(bytes, at: offset)
-      offset += Int64(size)
-    }
-    try synchronize()
-  }
 }

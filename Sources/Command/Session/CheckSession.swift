@@ -94,7 +94,13 @@ struct CheckSession: ParsableCommand {
     check.sound = { SoundFiles.check(folder.location(of: $0)) }
     check.state = { name in
       do throws(SessionError) {
-        return try folder.pathOfFolder(name) == nil ? .missing : .present
+        guard let path = try folder.pathOfFolder(name) else { return .missing }
+        do throws(HostError) {
+          try PluginState.check(path)
+          return .present
+        } catch {
+          return .unusable(error.description)
+        }
       } catch {
         return .unusable(error.description)
       }

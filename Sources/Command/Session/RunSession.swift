@@ -26,7 +26,7 @@ struct RunSession: ParsableCommand {
       kept in the session's journal. If the JACK server goes away, the session waits for it and goes on.
 
       The exit code is 0 after q, the end of --seconds or a session manager's request, 1 if the session \
-      cannot run, and 130, 143 or 129 if SIGINT (Control-C), SIGTERM or SIGHUP stopped the command.
+      cannot run or a recording has failed, and 130, 143 or 129 if SIGINT (Control-C), SIGTERM or SIGHUP stopped the command.
       """
         + examples(
           "cuejack session run duo --play",
@@ -141,6 +141,8 @@ struct RunSession: ParsableCommand {
       }
     }
     SessionScreen(running, signals, awake, seconds: seconds, isOnce: once && play).run()
+    running.end()
+    if running.hasFailedRecordings { throw ExitCode.failure }
     if let signal = signals.received { throw ExitCode(128 + signal) }
   }
 
@@ -156,7 +158,7 @@ struct RunSession: ParsableCommand {
   /// Saves the session on behalf of SIGUSR1.
   private static func save(_ session: RunningSession) {
     do throws(SessionRunError) {
-      try session.perform { session throws(SessionRunError) in try session.save() }
+      try session.save()
       Screen.shared.remark("saved, as SIGUSR1 asked")
     } catch {
       Screen.shared.complain("the session is not saved: \(error)")

@@ -146,7 +146,10 @@ final class SessionKeys: Sendable {
     case "+", "=": turn(track.appending(key: "volume"), by: 1)
     case "-": turn(track.appending(key: "volume"), by: -1)
     case "r": toggleRecordings()
-    case "w": run { session throws(SessionRunError) in try session.save() }
+    case "w":
+      session.save { outcome in
+        if case .failure(let error) = outcome { Screen.shared.remark("not saved: \(error)") }
+      }
     case "q": session.askToQuit()
     case "?": for line in Self.help { Screen.shared.say(line) }
     default: break

@@ -35,7 +35,9 @@ struct SetValue: ParsableCommand {
       // All of them are read before the first one is sent.
       var messages: [OSCMessage] = []
       for target in targets { messages.append(try Self.message(for: target, byAddress)) }
-      for message in messages { try session.send(message) }
+      for message in messages {
+        for remark in try session.send(message) { Screen.shared.remark(printable(remark)) }
+      }
     }
   }
 

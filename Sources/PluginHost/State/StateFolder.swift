@@ -114,6 +114,11 @@ enum StateFolder {
 }
 
 extension PluginState {
+  /// Checks that a state's folder has nothing but plain files, folders, and links to such.
+  ///
+  /// - Throws: `HostError.unsafeState`.
+  package static func check(_ folder: String) throws(HostError) { try StateFolder.check(folder) }
+
   /// Copies a saved state to another folder, which is created, and waits until it is on disk. Links lead to the same
   /// files as before.
   ///

@@ -182,9 +182,9 @@ extension SessionDocument {
   private static func check(_ value: JSONValue, _ shape: SessionShape, _ path: SessionPath)
     throws(SessionError)
   {
-    var faults: [SessionFault] = []
+    var faults = SessionFaults()
     shape.check(value, at: path, &faults)
-    if !faults.isEmpty { throw .faults(file: "", faults) }
+    if !faults.isEmpty { throw .faults(file: "", faults.list) }
   }
 
   private static func set(_ value: JSONValue, at path: SessionPath, in tree: inout JSONValue)

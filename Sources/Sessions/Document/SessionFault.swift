@@ -23,6 +23,29 @@ package struct SessionFault: Error, Sendable, Equatable, CustomStringConvertible
   }
 }
 
+/// The first faults of a value, and the number of the others.
+package struct SessionFaults: Sendable {
+  static let most = 100
+  private var first: [SessionFault] = []
+  private var others = 0
+
+  package init() {}
+
+  mutating func append(_ fault: @autoclosure () -> SessionFault) {
+    if first.count < Self.most { first.append(fault()) } else { others += 1 }
+  }
+
+  package var isEmpty: Bool { first.isEmpty }
+
+  /// The faults; the last one counts those that are left out.
+  package var list: [SessionFault] {
+    if others == 0 { return first }
+    return first + [
+      SessionFault(.error, .root, "\(others) more fault\(others == 1 ? " is" : "s are") not listed")
+    ]
+  }
+}
+
 /// An error of the session document, its files or its edits.
 package enum SessionError: Error, Sendable, Equatable, CustomStringConvertible {
   /// The text is not JSON5. Line and column count from 1.
@@ -40,6 +63,8 @@ package enum SessionError: Error, Sendable, Equatable, CustomStringConvertible {
   case locked(folder: String)
   /// A session cannot be created where one exists.
   case exists(file: String)
+  /// Another program has changed the file since it was read; `what` names the changes.
+  case changedOutside(file: String, what: String)
   /// An edit was refused; the document is unchanged.
   case edit(path: String, reason: String)
 
@@ -54,6 +79,9 @@ package enum SessionError: Error, Sendable, Equatable, CustomStringConvertible {
     case .unsafePath(let file, let reason): "\(file): \(reason)"
     case .locked(let folder): "\(folder): another process has this session open"
     case .exists(let file): "\(file) exists already"
+    case .changedOutside(let file, let what):
+      "\(file): another program has changed it since it was read (\(what)): it is not overwritten; take these "
+        + "changes back, or move the file away, and save again"
     case .edit(let path, let reason): path.isEmpty ? reason : "\(path): \(reason)"
     }
   }

@@ -227,10 +227,9 @@ package final class SessionFolder: Sendable {
       let count = unsafe bytes.withUnsafeBytes { bytes in
         unsafe Glibc.write(descriptor, bytes.baseAddress! + offset, bytes.count - offset)
       }
-      if count < 0 {
-        if errno == EINTR { continue }
-        throw failure("write", path)
-      }
+      if count < 0, errno == EINTR { continue }
+      if count == 0 { errno = EIO }
+      guard count > 0 else { throw failure("write", path) }
       offset += count
     }
   }
@@ -239,9 +238,12 @@ package final class SessionFolder: Sendable {
   /// contents are there, whole and on disk. The new file has the old one's permissions, or `mode`
   /// as the umask limits it.
   ///
+  /// - Returns: Nil once the file is on disk; otherwise why a power failure may bring the old one back,
+  ///   although the new one is there.
   /// - Throws: `SessionError`: `unsafePath` or `system`. The old file is then unchanged.
+  @discardableResult
   package func replace(_ name: String, with bytes: [UInt8], mode: UInt32 = 0o666)
-    throws(SessionError)
+    throws(SessionError) -> SessionError?
   {
     let temporary = ".\(name).new"
     var old = stat()
@@ -268,7 +270,7 @@ package final class SessionFolder: Sendable {
       unsafe unlinkat(descriptor, temporary, 0)
       throw error
     }
-    try synchronize()
+    return fsync(descriptor) == 0 ? nil : failure("write", name)
   }
 
   /// Renames a file right inside the folder.
@@ -331,9 +333,20 @@ package final class SessionFolder: Sendable {
     try? FileManager.default.removeItem(atPath: path)
   }
 
-  /// Waits until the folder's entries are on disk.
-  package func synchronize() throws(SessionError) {
-    guard fsync(descriptor) == 0 else { throw failure("write", "") }
+  /// Waits until the entries of this folder and of one right inside it are on disk.
+  func synchronize(with name: String) throws(SessionError) {
+    let inner = unsafe openat(descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    guard inner >= 0 else { throw failure("open", name) }
+    defer { close(inner) }
+    guard fsync(inner) == 0, fsync(descriptor) == 0 else { throw failure("write", name) }
+  }
+
+  /// Returns whether an open file is the one that has a name right inside the folder.
+  func holds(_ opened: CInt, as name: String) -> Bool {
+    var (own, named) = (stat(), stat())
+    return unsafe fstat(opened, &own) == 0
+      && fstatat(descriptor, name, &named, AT_SYMLINK_NOFOLLOW) == 0
+      && own.st_dev == named.st_dev && own.st_ino == named.st_ino
   }
 
   // MARK: Locking

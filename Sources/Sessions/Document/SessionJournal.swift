@@ -5,9 +5,10 @@ import Synchronization
 /// The journal of the edits that `session.json` does not have yet: a text file, a line per edit.
 ///
 /// A line is a checksum of 16 hexadecimal digits, a space, and JSON. The first line has the
-/// checksum of the `session.json` that the edits belong to. A save first appends the new file's
-/// checksum, then replaces `session.json`, and then empties the journal; so a crash in between
-/// loses no edit and repeats none.
+/// checksum of the `session.json` that the edits belong to. A save first appends the folders of plugin
+/// states that it writes or replaces, and the new file's checksum. Then it replaces `session.json`, removes
+/// the old states, and empties the journal. So a crash in between loses no edit, repeats none, and leaves
+/// no state that nobody removes.
 ///
 /// Each edit is written before `append` returns, and is therefore safe when the process is killed.
 /// It is on disk, and so safe from a power failure, at most a second later.
@@ -23,7 +24,13 @@ package final class SessionJournal: Sendable {
     /// Edits in the file.
     var edits: Int
     var bytes: Int64
+    /// The folders of states that saves have written or replaced since the journal was empty.
+    var states: Set<String>
+    /// The part of the file that a save has written which is under way.
+    var saving: Range<Int64> = 0..<0
     var isSynchronizing = false
+    /// Set while half a line may be behind the last whole one.
+    var isTorn = false
     /// A write that failed in the background.
     var failure: SessionError?
   }
@@ -46,7 +53,8 @@ package final class SessionJournal: Sendable {
     }
     state = Mutex(
       State(
-        descriptor: descriptor, edits: contents.editCount, bytes: Int64(contents.validBytes)))
+        descriptor: descriptor, edits: contents.editCount, bytes: Int64(contents.validBytes),
+        states: contents.states))
   }
 
   deinit {
@@ -61,28 +69,52 @@ package final class SessionJournal: Sendable {
   /// Size of the file.
   var byteCount: Int64 { state.withLock { $0.bytes } }
 
+  /// The folders of states that saves have written or replaced since the journal was empty.
+  var states: Set<String> { state.withLock { $0.states } }
+
+  /// Whether another program has deleted the file, or put another one in its place.
+  var isGone: Bool { state.withLock { !folder.holds($0.descriptor, as: Self.file) } }
+
   /// Appends an edit.
   ///
   /// - Parameter base: Checksum of the `session.json` that the journal's edits belong to.
   func append(_ edit: SessionEdit, base: UInt64) throws(SessionError) {
     try state.withLock { state throws(SessionError) in
       if let failure = state.failure { throw failure }
-      var lines: [UInt8] = []
-      if state.bytes == 0 { lines = Self.header(base) }
-      lines += Self.line(edit.json)
-      try write(lines, &state)
+      try write(edit.json, base, &state)
       state.edits += 1
       synchronizeSoon(&state)
     }
   }
 
+  /// Notes the folders of states that a save is about to write or replace, and waits until they are on disk.
+  func noteStates(_ states: [String], base: UInt64) throws(SessionError) {
+    try state.withLock { state throws(SessionError) in
+      let start = state.bytes
+      try writeNow(Self.line(of: states), base, &state)
+      state.saving = start..<state.bytes
+      state.states.formUnion(states)
+    }
+  }
+
   /// Notes the checksum of the `session.json` that is about to be written, and waits until all is
   /// on disk.
-  func noteSave(_ checksum: UInt64) throws(SessionError) {
+  func noteSave(_ checksum: UInt64, base: UInt64) throws(SessionError) {
     try state.withLock { state throws(SessionError) in
-      if state.bytes == 0 { return }
-      try write(Self.line(.table(["saving": .text(hexadecimal(checksum))])), &state)
-      guard fdatasync(state.descriptor) == 0 else { throw SessionFolder.failure("write", path) }
+      let start = state.saving.upperBound == state.bytes ? state.saving.lowerBound : state.bytes
+      try writeNow(.table(["saving": .text(hexadecimal(checksum))]), base, &state)
+      state.saving = start..<state.bytes
+    }
+  }
+
+  /// Takes back what a save has noted that has changed nothing. Its notes stay if edits have followed them.
+  func rollBack() {
+    state.withLock { state in
+      guard !state.saving.isEmpty, state.saving.upperBound == state.bytes,
+        ftruncate(state.descriptor, off_t(state.saving.lowerBound)) == 0
+      else { return }
+      state.bytes = state.saving.lowerBound
+      state.saving = 0..<0
     }
   }
 
@@ -92,14 +124,18 @@ package final class SessionJournal: Sendable {
       guard ftruncate(state.descriptor, 0) == 0 else { throw SessionFolder.failure("write", path) }
       state.bytes = 0
       state.edits = 0
+      state.states = []
+      state.saving = 0..<0
+      state.isTorn = false
       state.failure = nil
     }
   }
 
-  /// Replaces all edits by one that sets the whole document.
+  /// Replaces all edits by one that sets the whole document. Writes the file anew if it is gone.
   func compact(to document: SessionDocument, base: UInt64) throws(SessionError) {
-    let bytes = Self.header(base) + Self.line(SessionEdit.replace(document.json).json)
     try state.withLock { state throws(SessionError) in
+      var bytes = Self.header(base) + Self.line(SessionEdit.replace(document.json).json)
+      if !state.states.isEmpty { bytes += Self.line(Self.line(of: state.states.sorted())) }
       try folder.replace(Self.file, with: bytes, mode: 0o600)
       let descriptor: CInt
       do throws(SessionError) {
@@ -113,18 +149,42 @@ package final class SessionJournal: Sendable {
       state.descriptor = descriptor
       state.bytes = Int64(bytes.count)
       state.edits = 1
+      state.saving = 0..<0
+      state.isTorn = false
+      state.failure = nil
     }
   }
 
-  private func write(_ lines: [UInt8], _ state: inout State) throws(SessionError) {
+  /// Appends a line, behind the first one if there is none.
+  private func write(_ json: JSONValue, _ base: UInt64, _ state: inout State) throws(SessionError) {
+    // Half a line would hide the lines after it.
+    if state.isTorn {
+      guard ftruncate(state.descriptor, off_t(state.bytes)) == 0 else {
+        throw SessionFolder.failure("write", path)
+      }
+      state.isTorn = false
+    }
+    let lines = (state.bytes == 0 ? Self.header(base) : []) + Self.line(json)
     do throws(SessionError) {
       try SessionFolder.write(lines, to: state.descriptor, path: path)
     } catch {
-      // Half a line would hide the lines after it.
-      _ = ftruncate(state.descriptor, off_t(state.bytes))
+      state.isTorn = ftruncate(state.descriptor, off_t(state.bytes)) != 0
       throw error
     }
     state.bytes += Int64(lines.count)
+  }
+
+  /// Appends a line, and waits until all is on disk.
+  private func writeNow(_ json: JSONValue, _ base: UInt64, _ state: inout State)
+    throws(SessionError)
+  {
+    let start = state.bytes
+    try write(json, base, &state)
+    guard fdatasync(state.descriptor) == 0 else {
+      let error = SessionFolder.failure("write", path)
+      if ftruncate(state.descriptor, off_t(start)) == 0 { state.bytes = start }
+      throw error
+    }
   }
 
   /// Schedules a write of the file's data to disk, within a second.
@@ -153,6 +213,10 @@ package final class SessionJournal: Sendable {
     return Array("\(hexadecimal(checksum(bytes))) ".utf8) + bytes + [0x0A]
   }
 
+  private static func line(of states: [String]) -> JSONValue {
+    .table(["states": .list(states.map { .text($0) })])
+  }
+
   private static func header(_ base: UInt64) -> [UInt8] {
     line(.table(["base": .text(hexadecimal(base)), "version": .integer(1)]))
   }
@@ -163,6 +227,8 @@ package final class SessionJournal: Sendable {
     var edits: [SessionEdit] = []
     /// The edits in the file, with those that a save has carried out.
     var editCount = 0
+    /// The folders of states that saves have written or replaced.
+    var states: Set<String> = []
     /// Length of the undamaged part; 0 if it is not continued.
     var validBytes = 0
     /// Number of the first damaged line; nil if there is none.
@@ -198,6 +264,8 @@ package final class SessionJournal: Sendable {
         base = text
       } else if let text = json.members?["saving"]?.string {
         if text == hexadecimal(checksum) { saved = edits.count }
+      } else if let states = json.members?["states"]?.elements {
+        contents.states.formUnion(states.compactMap(\.string))
       } else {
         do throws(SessionError) {
           edits.append(try SessionEdit(json: json))
@@ -214,6 +282,7 @@ package final class SessionJournal: Sendable {
       contents.edits = edits
     } else {
       contents.foreignEdits = edits.count
+      contents.states = []
       return contents
     }
     contents.editCount = edits.count

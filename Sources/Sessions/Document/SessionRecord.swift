@@ -116,13 +116,13 @@ extension SessionRecord {
   /// - Throws: `DecodingError.dataCorrupted`, whose description lists all faults.
   package init(from decoder: any Decoder) throws {
     let json = try JSONValue(from: decoder)
-    var faults: [SessionFault] = []
+    var faults = SessionFaults()
     SessionShape.record(Self.shape).check(json, at: .root, &faults)
     guard faults.isEmpty, let value = Self(json: json) else {
       throw DecodingError.dataCorrupted(
         DecodingError.Context(
           codingPath: decoder.codingPath,
-          debugDescription: faults.map(\.description).joined(separator: "; ")))
+          debugDescription: faults.list.map(\.description).joined(separator: "; ")))
     }
     self = value
   }

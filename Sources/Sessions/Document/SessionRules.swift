@@ -1,5 +1,5 @@
 extension TextRule {
-  private static func hasControls(_ text: String) -> Bool {
+  static func hasControls(_ text: String) -> Bool {
     text.unicodeScalars.contains { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) }
   }
 

@@ -80,7 +80,7 @@ package struct TextRule: Sendable {
 
 extension SessionShape {
   /// Checks a value and everything in it, and adds the faults with their paths.
-  package func check(_ value: JSONValue, at path: SessionPath, _ faults: inout [SessionFault]) {
+  package func check(_ value: JSONValue, at path: SessionPath, _ faults: inout SessionFaults) {
     func fault(_ message: String) { faults.append(SessionFault(.error, path, message)) }
     switch (self, value) {
     case (.flag, .flag): break
@@ -142,9 +142,9 @@ extension SessionShape {
 
   private func check(
     _ members: [String: JSONValue], _ record: RecordShape, _ path: SessionPath,
-    _ faults: inout [SessionFault]
+    _ faults: inout SessionFaults
   ) {
-    for key in members.keys.sorted() where record[key] == nil {
+    for key in members.keys.filter({ record[$0] == nil }).sorted() {
       faults.append(unknown(key, among: record.fields, at: path))
     }
     for field in record.fields {
@@ -159,7 +159,7 @@ extension SessionShape {
 
   private func check(
     _ members: [String: JSONValue], _ fields: [FieldShape], _ path: SessionPath,
-    _ faults: inout [SessionFault]
+    _ faults: inout SessionFaults
   ) {
     for (key, value) in members.sorted(by: { $0.key < $1.key }) {
       if let field = fields.first(where: { $0.key == key }) {
@@ -177,7 +177,7 @@ extension SessionShape {
     -> SessionFault
   {
     let near = NearWords.question(key, in: fields)
-    return SessionFault(.error, path.appending(name: key), "unknown key\(near)")
+    return SessionFault(.error, path.appending(name: excerpt(key)), "unknown key\(near)")
   }
 
   /// Description of the values that the shape allows.

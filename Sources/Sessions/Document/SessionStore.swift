@@ -12,7 +12,8 @@ package final class SessionStore: Sendable {
 
   private struct State {
     var document: SessionDocument
-    /// Checksum of `session.json`.
+    /// The document of `session.json`, as it was read or written last, and the file's checksum.
+    var saved: SessionDocument
     var base: UInt64
     /// Whether the document has edits that `session.json` does not have.
     var isEdited: Bool
@@ -36,14 +37,15 @@ package final class SessionStore: Sendable {
     lock = try folder.lock()
     if try folder.holds(Self.file) { throw .exists(file: "\(folder.path)/\(Self.file)") }
     let bytes = try Self.writableText(of: document, folder)
-    try folder.replace(Self.file, with: bytes)
+    if let doubt = try folder.replace(Self.file, with: bytes) { throw doubt }
     // A journal without a session belongs to nothing.
     if try folder.holds(SessionJournal.file) {
       try folder.rename(SessionJournal.file, to: SessionJournal.oldFile)
     }
     journal = try SessionJournal(folder, continuing: SessionJournal.Contents())
     notices = []
-    state = Mutex(State(document: document, base: checksum(bytes), isEdited: false))
+    state = Mutex(
+      State(document: document, saved: document, base: checksum(bytes), isEdited: false))
   }
 
   /// Opens a session, locks it, and restores the edits of its journal.
@@ -69,12 +71,18 @@ package final class SessionStore: Sendable {
       try journal.compact(to: reading.document, base: reading.base)
     }
     state = Mutex(
-      State(document: reading.document, base: reading.base, isEdited: reading.restored > 0))
+      State(
+        document: reading.document, saved: reading.saved, base: reading.base,
+        isEdited: reading.restored > 0))
+    // The rest of a save that was killed.
+    if !isPartial { removeStates(contents.states, without: reading.document) }
   }
 
   /// A session as read from its folder.
   package struct Reading: Sendable {
     package let document: SessionDocument
+    /// The document without the edits of the journal.
+    fileprivate let saved: SessionDocument
     /// Number of edits from the journal.
     package let restored: Int
     package let notices: [String]
@@ -114,7 +122,8 @@ package final class SessionStore: Sendable {
     let (restored, number) = replay(contents.edits, on: document, &notices, journalPath)
     if number > 0 { notices.append("\(folder.path): restored \(count(number)) not saved") }
     return Reading(
-      document: restored, restored: number, notices: notices, base: base, journal: contents)
+      document: restored, saved: document, restored: number, notices: notices, base: base,
+      journal: contents)
   }
 
   /// Returns the document with as many of the edits as can be applied, and their number.
@@ -155,7 +164,7 @@ package final class SessionStore: Sendable {
     } catch {
       throw .syntax(file: path, line: error.line, column: error.column, reason: error.reason)
     }
-    var faults: [SessionFault] = []
+    var faults = SessionFaults()
     // Later versions have keys and values that this one does not know.
     if let version = json.members?["version"]?.int64,
       version > Int64(SessionDocument.currentVersion)
@@ -166,7 +175,7 @@ package final class SessionStore: Sendable {
     }
     SessionShape.record(SessionDocument.shape).check(json, at: .root, &faults)
     guard faults.isEmpty, let document = SessionDocument(json: json) else {
-      throw .faults(file: path, faults)
+      throw .faults(file: path, faults.list)
     }
     return document
   }
@@ -202,7 +211,11 @@ package final class SessionStore: Sendable {
     try state.withLock { state throws(SessionError) in
       let document = try state.document.edited([edit])
       if document == state.document { return }
-      try journal.append(edit, base: state.base)
+      if journal.isGone {
+        try journal.compact(to: document, base: state.base)
+      } else {
+        try journal.append(edit, base: state.base)
+      }
       state.document = document
       state.isEdited = true
       if journal.editCount > Self.mostEdits || journal.byteCount > Self.mostJournalBytes {
@@ -212,19 +225,118 @@ package final class SessionStore: Sendable {
     }
   }
 
-  /// Writes `session.json`, and empties the journal. After a crash, the old or the new file is
-  /// there, whole, with the edits that it lacks in the journal.
-  ///
-  /// - Throws: `SessionError`. The edits are then still in the journal.
-  package func save() throws(SessionError) {
+  /// Writes the journal anew if another program has deleted it.
+  package func keepJournal() throws(SessionError) {
     try state.withLock { state throws(SessionError) in
-      let bytes = try Self.writableText(of: state.document, folder)
+      if state.isEdited, journal.isGone {
+        try journal.compact(to: state.document, base: state.base)
+      }
+    }
+  }
+
+  /// Notes the folders of plugin states that a save is about to write or replace. Those that the document
+  /// does not name are removed by the next save that succeeds, or when the session is opened again.
+  package func noteStates(_ states: [String]) throws(SessionError) {
+    try state.withLock { state throws(SessionError) in
+      if states.isEmpty { return }
+      if journal.isGone { try journal.compact(to: state.document, base: state.base) }
+      try journal.noteStates(states, base: state.base)
+    }
+  }
+
+  /// Removes the folders of states that a failed save has written, unless the document names them.
+  package func dropStates(_ states: [String]) {
+    state.withLock { state in
+      removeStates(states, without: state.document)
+      journal.rollBack()
+    }
+  }
+
+  private func removeStates(_ states: some Sequence<String>, without document: SessionDocument) {
+    let used = Set(document.plugins.compactMap(\.plugin.state))
+    for name in states where name.hasPrefix("plugins/") && !used.contains(name) {
+      folder.removeFolder(name)
+    }
+  }
+
+  /// Takes over what another program has written into `session.json` since it was read, as far as the
+  /// document's own edits do not differ there. It is then in the document, and the journal belongs to the new
+  /// file.
+  ///
+  /// - Parameter adopt: Takes the values over where the session runs; it throws if it cannot. It gets the
+  ///   paths that the other program has changed, too.
+  /// - Throws: `SessionError.changedOutside` with the paths that differ; `adopt`'s error. Nothing has changed
+  ///   then.
+  package func mergeOutsideChanges(
+    _ adopt: (SessionDocument, [SessionPath]) throws(SessionError) -> Void = { _, _ in }
+  ) throws(SessionError) {
+    let path = "\(folder.path)/\(Self.file)"
+    let seen = state.withLock { $0 }
+    guard let bytes = try changedFile(seen.base) else { return }
+    let theirs: SessionDocument
+    do throws(SessionError) {
+      theirs = try Self.parse(bytes, path: path)
+    } catch {
+      throw .changedOutside(file: path, what: "\(error)")
+    }
+    let merge = SessionMerge(base: seen.saved, own: seen.document, other: theirs)
+    guard merge.conflicts.isEmpty else {
+      throw .changedOutside(file: path, what: SessionMerge.words(for: merge.conflicts))
+    }
+    let document: SessionDocument
+    do throws(SessionError) {
+      document = try seen.document.edited([.replace(merge.merged)])
+    } catch {
+      throw .changedOutside(file: path, what: "\(error)")
+    }
+    try adopt(document, merge.changes)
+    try state.withLock { state throws(SessionError) in
+      let base = checksum(bytes)
+      try journal.compact(to: document, base: base)
+      state.document = document
+      state.saved = theirs
+      state.base = base
+      state.isEdited = document != theirs
+    }
+  }
+
+  /// Returns the contents of `session.json` if another program has changed it; nil if it is as it was
+  /// read or written last, or missing.
+  private func changedFile(_ base: UInt64) throws(SessionError) -> [UInt8]? {
+    guard let bytes = try folder.contents(of: Self.file, limit: Self.mostBytes) else { return nil }
+    return checksum(bytes) == base ? nil : bytes
+  }
+
+  /// Writes `session.json`, removes the states that it no longer names, and empties the journal. After a
+  /// crash, the old or the new file is there, whole, with the edits that it lacks in the journal, and the
+  /// states that it names.
+  ///
+  /// - Parameter change: Returns the document to save, from the present one.
+  /// - Throws: `SessionError`; `changedOutside` if another program has changed the file. The edits are then
+  ///   still in the journal. The document is the old one, unless the new one is written already and only a
+  ///   power failure can bring the old file back.
+  package func save(_ change: (SessionDocument) -> SessionDocument = { $0 }) throws(SessionError) {
+    try state.withLock { state throws(SessionError) in
+      let document = change(state.document)
+      if try changedFile(state.base) != nil {
+        throw .changedOutside(file: "\(folder.path)/\(Self.file)", what: "a moment ago")
+      }
+      let bytes = try Self.writableText(of: document, folder)
       let sum = checksum(bytes)
-      try journal.noteSave(sum)
-      try folder.replace(Self.file, with: bytes)
+      if state.isEdited, journal.isGone {
+        try journal.compact(to: state.document, base: state.base)
+      }
+      try journal.noteSave(sum, base: state.base)
+      let doubt = try folder.replace(Self.file, with: bytes)
+      state.document = document
+      state.saved = document
       state.base = sum
+      // The journal belongs to both files, and both have their states.
+      if let doubt { throw doubt }
       state.isEdited = false
-      try journal.clear()
+      removeStates(journal.states, without: document)
+      // A journal that stays says itself that its edits are saved.
+      try? journal.clear()
     }
   }
 

@@ -44,6 +44,7 @@ package struct JSON5Parser {
   }
 
   private static func checkUTF8(_ bytes: [UInt8]) throws(Failure) {
+    if String(validating: bytes, as: UTF8.self) != nil { return }
     var parser = Unicode.UTF8.ForwardParser()
     var iterator = bytes.makeIterator()
     var offset = 0
@@ -229,7 +230,9 @@ package struct JSON5Parser {
   private mutating func key() throws(Failure) -> String {
     if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") { return try quoted() }
     let start = position
-    while continuesName(at: position) { position += scalar?.utf8.count ?? 1 }
+    while continuesName(at: position) {
+      position += bytes[position] < 0x80 ? 1 : scalar?.utf8.count ?? 1
+    }
     guard position > start, !(0x30...0x39).contains(bytes[start]) else {
       position = start
       throw failure("a key is missing; found \(found)")

@@ -22,7 +22,11 @@ extension RunningSession: JackManagedSession {
   }
 
   package func save(_ report: ManagerReport) throws(ManagerError) {
-    try managing(.general) { session throws(SessionRunError) in try session.save() }
+    do throws(SessionRunError) {
+      for remark in try save() { report.message(remark, priority: 2) }
+    } catch {
+      throw ManagerError(.general, "\(error)")
+    }
   }
 
   package func quit() { askToQuit() }
@@ -35,10 +39,24 @@ extension RunningSession: JackManagedSession {
         return try SessionStore(opening: project.path)
       }
       return try SessionStore(
-        creating: project.path, SessionDocument(name: project.displayName))
+        creating: project.path, SessionDocument(name: Self.name(for: project)))
     }
     // Under a manager, only the document's connections are made.
     try open(store, clientName: project.clientID, connectsToCard: false)
+  }
+
+  /// Returns the name of a new session: the one that people see at the manager, as far as a session can have
+  /// it.
+  static func name(for project: ManagedProject) -> String {
+    func usable(_ text: String) -> String {
+      var name = String(
+        String.UnicodeScalarView(
+          text.unicodeScalars.map { TextRule.hasControls(String($0)) ? " " : $0 }))
+      while !TextRule.name.allows(name), !name.isEmpty { name.unicodeScalars.removeLast() }
+      return name
+    }
+    let names = [project.displayName, project.clientID].map(usable)
+    return names.first { $0.contains { $0 != " " } } ?? SessionDocument().name
   }
 
   /// Runs `body` on the session's thread, and turns its error into the manager's.
@@ -57,38 +75,83 @@ extension RunningSession: JackManagedSession {
   package static let copyFolder = "session"
 
   package func saveCopy(in folder: String, isTemplate: Bool) throws(ManagerError) {
-    try managing(.createFailed) { session throws(SessionRunError) in
-      try session.copy(to: "\(folder)/\(Self.copyFolder)", isTemplate: isTemplate)
+    do throws(SessionRunError) {
+      try copy(to: "\(folder)/\(Self.copyFolder)", isTemplate: isTemplate)
+    } catch {
+      throw ManagerError(.createFailed, "\(error)")
     }
   }
 
-  /// Writes the session with absolute paths of its sounds and states of its own into a new folder.
+  /// Writes the session with absolute paths of its sounds and states of its own into a folder. An earlier copy
+  /// there is replaced.
   private func copy(to path: String, isTemplate: Bool) throws(SessionRunError) {
-    let engine = try running()
-    guard let store else { return }
+    let opened = try present()
     let target = try SessionRunError.session { () throws(SessionError) in
       try SessionFolder(creating: path)
     }
-    var document = store.document
-    for index in document.tracks.indices {
-      document.tracks[index].files = document.tracks[index].files.map {
-        target.name(for: store.folder.location(of: $0))
-      }
+    // A session that was restored from there is saved there again.
+    if target.path == opened.store.folder.path {
+      try save()
+      return
     }
-    // Recordings are sound: a template begins without them.
-    if isTemplate {
-      for index in document.recordings.indices { document.recordings[index].armed = false }
+    try saving.withLock { _ throws(SessionRunError) in
+      let remarks = try copy(opened, to: target, isTemplate: isTemplate)
+      for remark in remarks { options.onMessage(remark) }
     }
-    document = try engine.captured(document, into: target)
-    let copy = document
-    try SessionRunError.session { () throws(SessionError) in
-      if try target.holds(SessionStore.file) {
-        let old = try SessionStore(opening: path)
-        try old.apply(.replace(copy.json))
-        try old.save()
-      } else {
-        _ = try SessionStore(creating: path, copy)
+  }
+
+  private func copy(_ opened: Opened, to target: SessionFolder, isTemplate: Bool)
+    throws(SessionRunError) -> [String]
+  {
+    let (source, engine) = (opened.store.folder, opened.engine)
+    let old = try SessionRunError.session { () throws(SessionError) -> SessionStore? in
+      if try target.holds(SessionStore.file) { return try SessionStore(opening: target.path) }
+      // The rest of a first copy that was killed.
+      target.removeFolder("plugins")
+      return nil
+    }
+    let targets = try SessionRunError.session { () throws(SessionError) in
+      let targets = try engine.stateTargets(of: opened.store.document, in: target)
+      try old?.noteStates(
+        targets.map(\.name) + (old?.document.plugins.compactMap(\.plugin.state) ?? []))
+      return targets
+    }
+    do throws(SessionRunError) {
+      let states = try StateCapture(targets, into: target, from: source)
+      let copy = Mutex(SessionDocument())
+      try perform { session throws(SessionRunError) in
+        guard session.store === opened.store else {
+          throw .refused("the session was closed while it was being saved")
+        }
+        var document = states.applied(to: opened.store.document)
+        if engine.isLive { engine.capture(&document) }
+        for index in document.tracks.indices {
+          document.tracks[index].files = document.tracks[index].files.map {
+            target.name(for: source.location(of: $0))
+          }
+        }
+        // Recordings are sound: a template begins without them.
+        if isTemplate {
+          for index in document.recordings.indices { document.recordings[index].armed = false }
+        }
+        copy.withLock { $0 = document }
       }
+      let document = copy.withLock { $0 }
+      try SessionRunError.session { () throws(SessionError) in
+        if let old {
+          try old.save { _ in document }
+        } else {
+          _ = try SessionStore(creating: target.path, document)
+        }
+      }
+      return states.remarks
+    } catch {
+      if let old {
+        old.dropStates(targets.map(\.name))
+      } else if (try? target.holds(SessionStore.file)) != true {
+        target.removeFolder("plugins")
+      }
+      throw error
     }
   }
 

@@ -15,7 +15,8 @@ package final class RemoteClient {
     session.isLoopback ? "UDP port \(session.port) of this machine" : session.url
   }
 
-  /// Creates a client of the session at `session`. Each call may take `patience` seconds.
+  /// Creates a client of the session at `session`. A session that says nothing for `patience` seconds does
+  /// not answer.
   package init(of session: OSCAddress, patience: Double = 2) throws(RemoteError) {
     self.session = session
     self.patience = patience
@@ -47,24 +48,39 @@ package final class RemoteClient {
 
   /// Sends a message that sets a parameter or performs an action, and waits until the session has done
   /// it.
-  package func send(_ message: OSCMessage) throws(RemoteError) { _ = try ask(message) }
+  ///
+  /// - Returns: What people are to know of it.
+  @discardableResult
+  package func send(_ message: OSCMessage) throws(RemoteError) -> [String] {
+    try ask(message).compactMap { answer in
+      answer.address == "/cuejack/remark" ? answer.arguments.last?.text : nil
+    }
+  }
 
-  /// Sends a message and a ping in one packet.
+  /// Seconds that a session may take for what it is asked, as long as it lives.
+  private static let longest = 600.0
+
+  /// Sends a message and a ping in one packet, and asks from time to time whether the session lives.
   ///
   /// - Returns: The answers that came before the pong.
   /// - Throws: The first error among them, or why no pong came.
   private func ask(_ message: OSCMessage) throws(RemoteError) -> [OSCMessage] {
     number &+= 1
-    do throws(OSCError) {
-      let packet = try OSCPacket.bundle(of: [message, OSCMessage("/cuejack/ping", .int(number))])
-      try socket.send(bytes: packet, to: session)
-    } catch {
-      throw .transport(error)
-    }
+    try send([message, OSCMessage("/cuejack/ping", .int(number))])
     var answers: [OSCMessage] = []
-    let end = HostTime.now + UInt64(patience * 1e9)
-    while HostTime.now < end {
-      for message in try receive(until: end) {
+    let begin = HostTime.now
+    let end = begin + UInt64(max(patience, Self.longest) * 1e9)
+    let pause = UInt64(min(0.5, patience / 2) * 1e9)
+    var (silenceEnds, nextQuestion) = (begin + UInt64(patience * 1e9), begin + pause)
+    while HostTime.now < min(end, silenceEnds) {
+      for message in try receive(until: min(end, silenceEnds, nextQuestion)) {
+        silenceEnds = HostTime.now + UInt64(patience * 1e9)
+        // Sessions of earlier versions do not know the question.
+        if message.address == "/cuejack/alive"
+          || message.arguments.first == .string("/cuejack/alive")
+        {
+          continue
+        }
         if message.address == "/cuejack/pong" {
           guard message.arguments == [.int(number)] else { continue }
           for answer in answers where answer.address == "/cuejack/error" && answer.types == "ss" {
@@ -74,8 +90,20 @@ package final class RemoteClient {
         }
         answers.append(message)
       }
+      if HostTime.now >= nextQuestion {
+        nextQuestion = HostTime.now + pause
+        try send([OSCMessage("/cuejack/alive")])
+      }
     }
-    throw .silent(session, patience)
+    throw .silent(session, HostTime.now < end ? patience : Self.longest)
+  }
+
+  private func send(_ messages: [OSCMessage]) throws(RemoteError) {
+    do throws(OSCError) {
+      try socket.send(bytes: try OSCPacket.bundle(of: messages), to: session)
+    } catch {
+      throw .transport(error)
+    }
   }
 
   /// Returns the messages of the session's next packet; none if another packet comes, or none in time.

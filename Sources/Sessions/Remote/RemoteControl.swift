@@ -5,9 +5,16 @@ struct RemoteControl: Sendable {
   /// Sets a parameter or performs an action. The values fit the node. Runs on the session's thread.
   typealias Action = @Sendable (RunningSession, [OSCValue]) throws(SessionRunError) -> Void
 
+  /// What a message to the address does.
+  enum Act: Sendable {
+    case now(Action)
+    /// Saves the session, which takes a while.
+    case save
+  }
+
   let node: RemoteNode
   let read: Reading
-  let act: Action
+  let act: Act
 
   private static let reads: Action = { _, _ throws(SessionRunError) in
     throw .refused("it can only be read")
@@ -20,7 +27,7 @@ struct RemoteControl: Sendable {
   ) -> RemoteControl {
     RemoteControl(
       node: RemoteNode(path, .action, types: types, range: range, unit: unit, summary: summary),
-      read: { _, _ in nil }, act: act)
+      read: { _, _ in nil }, act: .now(act))
   }
 
   /// Creates a state or a meter.
@@ -30,7 +37,7 @@ struct RemoteControl: Sendable {
   ) -> RemoteControl {
     RemoteControl(
       node: RemoteNode(path, kind, types: types, unit: unit, summary: summary), read: read,
-      act: reads)
+      act: .now(reads))
   }
 
   /// Creates a parameter: a value of the document.
@@ -50,10 +57,12 @@ struct RemoteControl: Sendable {
   static func parameter(
     _ node: RemoteNode, _ target: SessionPath, _ read: @escaping Reading
   ) -> RemoteControl {
-    RemoteControl(node: node, read: read) { session, values throws(SessionRunError) in
-      guard let value = values.first else { return }
-      try session.apply(.set(target, json(value)))
-    }
+    RemoteControl(
+      node: node, read: read,
+      act: .now { session, values throws(SessionRunError) in
+        guard let value = values.first else { return }
+        try session.apply(.set(target, json(value)))
+      })
   }
 
   /// Returns a message's value for the document.

@@ -10,10 +10,12 @@ import System
 /// | `/cuejack/list i` | answers with a bundle of `/cuejack/node`, from the node of this number on |
 /// | `/cuejack/subscribe s` or `sf` | sends the values of an address or pattern, with a period in seconds |
 /// | `/cuejack/unsubscribe` or `s` | ends all subscriptions of the sender, or one |
-/// | `/cuejack/ping i` | answers with `/cuejack/pong i`, after the answers to all messages before it |
+/// | `/cuejack/ping i` | answers with `/cuejack/pong i` when all that the sender asked before is done or refused |
+/// | `/cuejack/alive` | answers with `/cuejack/alive` at once |
 ///
 /// An address may be a pattern. Each refused message is answered with `/cuejack/error ss`: the address
-/// and the reason. A malformed packet has no effect and no answer. One thread at a time.
+/// and the reason. `/cuejack/remark ss` says what people are to know of a message that was carried out. A
+/// malformed packet has no effect and no answer. One thread at a time.
 package struct RemoteDesk {
   /// A packet to send.
   package struct Answer {
@@ -26,6 +28,10 @@ package struct RemoteDesk {
   private var nodes: [RemoteNode] = []
   private var byAddress: [String: RemoteNode] = [:]
   private var subscriptions: [Subscription] = []
+  private var pending: [Pending] = []
+  private var pings: [Ping] = []
+  /// Number of the work that was begun last.
+  private var latestWork = 0
 
   /// Seconds that a subscription lasts unless it is renewed.
   package static let lifetime = 30.0
@@ -36,7 +42,27 @@ package struct RemoteDesk {
   /// Most nodes in an answer to `/cuejack/list`.
   static let nodesPerList = 32
 
+  /// Seconds for which a message waits for its own work, so that the next ones find it done.
+  private static let patience = 0.5
+  /// Most messages whose work goes on, and most pings that wait for such work.
+  private static let mostPending = 64
+
   package init(_ target: any RemoteTarget) { self.target = target }
+
+  /// Work that goes on, and the message that asked for it.
+  private struct Pending {
+    let number: Int
+    let work: RemoteWork
+    let address: String
+    let source: OSCAddress
+  }
+
+  /// A ping that waits for the sender's work up to a number.
+  private struct Ping {
+    let arguments: [OSCValue]
+    let source: OSCAddress
+    let latestWork: Int
+  }
 
   private struct Subscription {
     let pattern: AddressPattern
@@ -73,10 +99,12 @@ package struct RemoteDesk {
   /// Returns the messages of subscriptions that are due, and the seconds until the next ones; nil for
   /// none.
   package mutating func tick(now: UInt64) -> (answers: [Answer], pause: Double?) {
+    var answers = followWork()
+    // Work does not tell when it ends.
+    let pause = pending.isEmpty ? nil : 0.02
     subscriptions.removeAll { $0.end <= now }
-    if subscriptions.isEmpty { return ([], nil) }
+    if subscriptions.isEmpty { return (answers, pause) }
     refresh()
-    var answers: [Answer] = []
     for index in subscriptions.indices where subscriptions[index].due <= now {
       let messages = due(index)
       answers += Self.packets(messages, to: subscriptions[index].subscriber)
@@ -85,12 +113,77 @@ package struct RemoteDesk {
       subscriptions[index].due = due + period > now ? due + period : now + period
     }
     let next = subscriptions.map { min($0.due, $0.end) }.min() ?? now
-    return (answers, Double(next > now ? next - now : 0) / 1e9)
+    return (answers, min(pause ?? .infinity, Double(next > now ? next - now : 0) / 1e9))
   }
 
-  /// Ends the subscriptions of a program that no longer receives.
-  package mutating func forget(_ subscriber: OSCAddress) {
+  /// Returns the answers to messages whose work has ended, and to pings that have waited for it.
+  private mutating func followWork() -> [Answer] {
+    if pending.isEmpty { return [] }
+    var answers: [Answer] = []
+    pending.removeAll { entry in
+      guard let outcome = entry.work.outcome(within: 0) else { return false }
+      answers += Self.packets(Self.answers(to: entry.address, outcome), to: entry.source)
+      return true
+    }
+    pings.removeAll { ping in
+      let isWaiting = pending.contains {
+        $0.source == ping.source && $0.number <= ping.latestWork
+      }
+      if isWaiting { return false }
+      answers += Self.packets([OSCMessage("/cuejack/pong", ping.arguments)], to: ping.source)
+      return true
+    }
+    return answers
+  }
+
+  private static func answers(to address: String, _ outcome: RemoteWork.Outcome) -> [OSCMessage] {
+    switch outcome {
+    case .success(let remarks):
+      remarks.map { OSCMessage("/cuejack/remark", .string(address), .string($0)) }
+    case .failure(let error): [Self.error(error, of: OSCMessage(address))]
+    }
+  }
+
+  /// Answers a message when its work has ended: now if that is soon.
+  private mutating func follow(
+    _ work: RemoteWork?, of address: String, _ source: OSCAddress, _ answers: inout [OSCMessage]
+  ) throws(RemoteError) {
+    guard let work else { return }
+    let isBusy = pending.contains { $0.source == source }
+    if let outcome = work.outcome(within: isBusy ? 0 : Self.patience) {
+      answers += Self.answers(to: address, outcome)
+      return
+    }
+    guard pending.count < Self.mostPending else {
+      throw .refused(address, "the session is busy: whether this is done is not told")
+    }
+    latestWork += 1
+    pending.append(Pending(number: latestWork, work: work, address: address, source: source))
+  }
+
+  private mutating func ping(
+    _ arguments: [OSCValue], _ source: OSCAddress, _ answers: inout [OSCMessage]
+  ) throws(RemoteError) {
+    guard let last = pending.last(where: { $0.source == source }) else {
+      answers.append(OSCMessage("/cuejack/pong", arguments))
+      return
+    }
+    guard pings.count < Self.mostPending else {
+      throw .refused("/cuejack/ping", "\(Self.mostPending) pings wait already")
+    }
+    pings.append(Ping(arguments: arguments, source: source, latestWork: last.number))
+  }
+
+  /// Ends the subscriptions of a program.
+  private mutating func unsubscribe(_ subscriber: OSCAddress) {
     subscriptions.removeAll { $0.subscriber == subscriber }
+  }
+
+  /// Forgets a program that no longer receives.
+  package mutating func forget(_ source: OSCAddress) {
+    unsubscribe(source)
+    pending.removeAll { $0.source == source }
+    pings.removeAll { $0.source == source }
   }
 
   /// Reads the address space again if it has changed.
@@ -154,7 +247,7 @@ extension RemoteDesk {
   /// Messages that only answers have. They are ignored, so that two sessions cannot answer each other
   /// for ever.
   private static let answers: Set = [
-    "/cuejack/error", "/cuejack/node", "/cuejack/pong", "/cuejack/subscribed",
+    "/cuejack/error", "/cuejack/node", "/cuejack/pong", "/cuejack/remark", "/cuejack/subscribed",
     "/cuejack/unsubscribed",
   ]
 
@@ -164,7 +257,8 @@ extension RemoteDesk {
     if Self.answers.contains(message.address) { return }
     let arguments = message.arguments
     switch (message.address, message.types) {
-    case ("/cuejack/ping", "i"): answers.append(OSCMessage("/cuejack/pong", arguments))
+    case ("/cuejack/ping", "i"): try ping(arguments, source, &answers)
+    case ("/cuejack/alive", ""): answers.append(message)
     case ("/cuejack/get", "s"):
       for node in try found(arguments[0].text ?? "") { answers.append(try value(of: node)) }
     case ("/cuejack/list", ""): list(from: 0, &answers)
@@ -177,7 +271,7 @@ extension RemoteDesk {
         try subscribe(
           arguments[0].text ?? "", period: arguments.dropFirst().first?.number ?? 0.1, source, now))
     case ("/cuejack/unsubscribe", ""):
-      forget(source)
+      unsubscribe(source)
       answers.append(OSCMessage("/cuejack/unsubscribed", .string("*")))
     case ("/cuejack/unsubscribe", "s"):
       let text = arguments[0].text ?? ""
@@ -191,7 +285,7 @@ extension RemoteDesk {
       // One refusal does not keep the others of a pattern from being set.
       for node in nodes {
         do throws(RemoteError) {
-          try apply(arguments, to: node, &answers)
+          try apply(arguments, to: node, source, &answers)
         } catch {
           answers.append(Self.error(error, of: message))
         }
@@ -213,24 +307,34 @@ extension RemoteDesk {
     return matches
   }
 
-  private func apply(_ arguments: [OSCValue], to node: RemoteNode, _ answers: inout [OSCMessage])
-    throws(RemoteError)
-  {
+  private mutating func apply(
+    _ arguments: [OSCValue], to node: RemoteNode, _ source: OSCAddress,
+    _ answers: inout [OSCMessage]
+  ) throws(RemoteError) {
     switch node.kind {
     case .action where node.types.isEmpty && arguments.count == 1:
       // Buttons of controllers send 1 when they are pressed, and 0 when they are released.
+      let isPressed: Bool
       switch arguments[0] {
-      case .bool(let isPressed): if isPressed { try target.perform(node.address, []) }
-      case .impulse: try target.perform(node.address, [])
+      case .bool(let flag): isPressed = flag
+      case .impulse: isPressed = true
       default:
         guard let number = arguments[0].number else {
           throw node.refusal("it takes no arguments, or one number")
         }
-        if number != 0 { try target.perform(node.address, []) }
+        isPressed = number != 0
       }
-    case .action: try target.perform(node.address, node.accepted(arguments))
+      if isPressed {
+        try follow(target.perform(node.address, []), of: node.address, source, &answers)
+      }
+    case .action:
+      try follow(
+        target.perform(node.address, node.accepted(arguments)), of: node.address, source, &answers)
     case _ where arguments.isEmpty: answers.append(try value(of: node))
-    case .parameter: try target.setRemote(node.address, to: node.accepted(arguments))
+    case .parameter:
+      try follow(
+        target.setRemote(node.address, to: node.accepted(arguments)), of: node.address, source,
+        &answers)
     case .state, .meter: throw node.refusal("it can only be read")
     }
   }

@@ -1,3 +1,5 @@
+import System
+
 /// What a running session offers under one OSC address.
 package struct RemoteNode: Codable, Hashable, Sendable {
   package enum Kind: String, Codable, Sendable, CaseIterable {
@@ -65,9 +67,28 @@ package protocol RemoteTarget: AnyObject, Sendable {
   /// Returns the values of a parameter, state or meter, with the types of its node; nil if it has gone.
   func remoteValues(at address: String) -> [OSCValue]?
   /// Sets a parameter. The values have the types of its node and lie in its range.
-  func setRemote(_ address: String, to values: [OSCValue]) throws(RemoteError)
+  ///
+  /// - Returns: The work if it goes on; nil if it is done.
+  func setRemote(_ address: String, to values: [OSCValue]) throws(RemoteError) -> RemoteWork?
   /// Performs an action. The arguments have the types of its node and lie in its range.
-  func perform(_ address: String, _ arguments: [OSCValue]) throws(RemoteError)
+  ///
+  /// - Returns: The work if it goes on; nil if it is done.
+  func perform(_ address: String, _ arguments: [OSCValue]) throws(RemoteError) -> RemoteWork?
+}
+
+/// Work that a message has begun and that ends on another thread. Any thread.
+package final class RemoteWork: Sendable {
+  /// The end of the work: what people are to know of it, or why it is not done.
+  package typealias Outcome = Result<[String], RemoteError>
+  private let outcome = Monitor<Outcome?>(nil)
+
+  package init() {}
+
+  /// Notes the end of the work.
+  package func end(_ outcome: Outcome) { self.outcome.change { $0 = outcome } }
+
+  /// Waits for the end, and returns it; nil if the work goes on after `seconds`.
+  func outcome(within seconds: Double) -> Outcome? { outcome.wait(seconds: seconds) { $0 } }
 }
 
 /// An error of remote control.

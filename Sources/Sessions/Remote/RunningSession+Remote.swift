@@ -22,28 +22,32 @@ extension RunningSession: RemoteTarget {
     return control.read(self, engine)
   }
 
-  package func setRemote(_ address: String, to values: [OSCValue]) throws(RemoteError) {
-    try act(address, values)
-  }
+  package func setRemote(_ address: String, to values: [OSCValue]) throws(RemoteError)
+    -> RemoteWork?
+  { try act(address, values) }
 
-  package func perform(_ address: String, _ arguments: [OSCValue]) throws(RemoteError) {
-    try act(address, arguments)
-  }
+  package func perform(_ address: String, _ arguments: [OSCValue]) throws(RemoteError)
+    -> RemoteWork?
+  { try act(address, arguments) }
 
-  /// Seconds for which an answer waits until the session has done what was asked.
-  private static let patience = 1.5
-
-  private func act(_ address: String, _ values: [OSCValue]) throws(RemoteError) {
+  private func act(_ address: String, _ values: [OSCValue]) throws(RemoteError) -> RemoteWork {
     guard let control = table[address] else {
       throw .refused(address, "the session has no such address")
     }
-    do throws(SessionRunError) {
-      try perform(patience: Self.patience) { session throws(SessionRunError) in
-        try control.act(session, values)
-      }
-    } catch {
-      throw .refused(address, "\(error)")
+    let work = RemoteWork()
+    let end = { @Sendable (outcome: Result<[String], SessionRunError>) in
+      work.end(outcome.mapError { .refused(address, "\($0)") })
     }
+    switch control.act {
+    case .now(let action):
+      begin { session throws(SessionRunError) in
+        try action(session, values)
+      } then: { outcome in
+        end(outcome.map { [] })
+      }
+    case .save: save(then: end)
+    }
+    return work
   }
 
   // MARK: What only messages ask
@@ -65,9 +69,11 @@ extension RunningSession: RemoteTarget {
 
   /// Arms or disarms all recordings, for the next start.
   package func arm(_ isArmed: Bool) throws(SessionRunError) {
-    for index in try running().document.recordings.indices {
-      let path = SessionPath([.key("recordings"), .index(index)]).appending(key: "armed")
-      try apply(.set(path, .flag(isArmed)))
-    }
+    for index in try running().document.recordings.indices { try setArmed(index, isArmed) }
+  }
+
+  func setArmed(_ recording: Int, _ isArmed: Bool) throws(SessionRunError) {
+    let path = SessionPath([.key("recordings"), .index(recording)]).appending(key: "armed")
+    try apply(.set(path, .flag(isArmed)))
   }
 }

@@ -47,9 +47,9 @@ extension RemoteControl {
         session, values throws(SessionRunError) in
         try session.locate(to: max(0, session.position + (values[0].number ?? 0)))
       },
-      .action("save", "save the session") { session, _ throws(SessionRunError) in
-        try session.save()
-      },
+      RemoteControl(
+        node: RemoteNode("save", .action, summary: "save the session"), read: { _, _ in nil },
+        act: .save),
       .action("quit", "end the session without saving it") { session, _ in session.askToQuit() },
       .reading("name", types: "s", "the name of the session") { _, engine in
         [.string(engine.document.name)]
@@ -83,7 +83,7 @@ extension RemoteControl {
         RemoteControl(
           node: armed,
           read: { _, engine in [.bool(engine.document.recordings.allSatisfy(\.armed))] },
-          act: { session, values throws(SessionRunError) in
+          act: .now { session, values throws(SessionRunError) in
             try session.arm(values.first == .bool(true))
           }))
     }
@@ -194,7 +194,10 @@ extension RemoteControl {
           unit: port.unit?.symbol, summary: port.name), target.appending(name: symbol)
       ) { _, engine in
         let plugin = engine.session.instances(at: path).first?.plugin
-        return (try? plugin?.value(of: symbol)).map { [.float($0)] }
+        // A plugin that hangs or is gone does not say.
+        let given = try? engine.document.value(at: target.appending(name: symbol)).double
+        let value = (try? plugin?.value(of: symbol)) ?? given.map { Float($0) } ?? port.defaultValue
+        return value.map { [.float($0)] }
       }
     }
     let parameters = plugin.description.parameters.filter {
@@ -247,6 +250,11 @@ extension RemoteControl {
         "\(name)/armed", path.appending(key: "armed"), types: "T",
         "whether recording \(index + 1) starts with the session"
       ) { .bool($0.recordings[index].armed) },
+      .reading("\(name)/failure", types: "s", "why the last take of recording \(index + 1) failed")
+      {
+        _, engine in
+        [.string(engine.failure(ofRecording: engine.document.recordings[index].name) ?? "")]
+      },
     ]
   }
 
@@ -297,7 +305,7 @@ extension RemoteControl {
             address: address, .action, types: "", lowest: nil, highest: nil, unit: nil,
             summary: "start the group \(group.name)"),
           read: { _, _ in nil },
-          act: { session, _ throws(SessionRunError) in
+          act: .now { session, _ throws(SessionRunError) in
             let engine = try session.running()
             try engine.start(engine.groups(triggeredBy: address))
           }))

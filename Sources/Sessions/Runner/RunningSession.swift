@@ -1,4 +1,5 @@
 import AudioQueue
+import Dispatch
 import Glibc
 import Logging
 package import Server
@@ -52,6 +53,10 @@ package final class RunningSession: Sendable {
   let seenConnections = Mutex<Set<SessionConnection>>([])
   /// The decoder of MIDI messages.
   let decoder = Mutex(SessionMIDIDecoder())
+  /// Held during a save.
+  let saving = Mutex<Void>(())
+  /// The thread of saves that nobody waits for.
+  private let saver = DispatchQueue(label: "cuejack-save")
   private struct Work {
     var jobs: [@Sendable () -> Void] = []
     /// Set if the session's thread is to look at the engine at once.
@@ -64,6 +69,9 @@ package final class RunningSession: Sendable {
     case job(@Sendable () -> Void)
     case service, end
   }
+  private let recordingHasFailed = Atomic<Bool>(false)
+  /// Counts the calls of `service`.
+  private let services = Atomic<Int>(0)
   private let wantsToQuit = Monitor(false)
   private let dirtinessChanged = Mutex<(@Sendable () -> Void)?>(nil)
 
@@ -110,11 +118,13 @@ package final class RunningSession: Sendable {
     }
     let name =
       clientName ?? options.clientName ?? SessionDocument.clientName(for: document.name)
-    let engine = try SessionEngine(
-      document, in: store.folder, on: options.server,
-      SessionEngine.Options(
-        clientName: name, connectsToCard: connectsToCard ?? options.connectsToCard,
-        threads: options.threads, onMessage: options.onMessage))
+    var settings = SessionEngine.Options(
+      clientName: name, connectsToCard: connectsToCard ?? options.connectsToCard,
+      threads: options.threads, onMessage: options.onMessage)
+    settings.onRecordingFailure = { [weak self] in
+      self?.recordingHasFailed.store(true, ordering: .relaxed)
+    }
+    let engine = try SessionEngine(document, in: store.folder, on: options.server, settings)
     engine.device.afterEvents { [weak engine, work] in
       if engine?.transportHasChanged == true { work.change { $0.isDue = true } }
     }
@@ -167,8 +177,15 @@ package final class RunningSession: Sendable {
     version.add(1, ordering: .relaxed)
   }
 
-  /// Ends the thread, after `close`. The session cannot be used afterwards.
+  /// Ends the thread, after `close`. The session cannot be used afterwards. A save that is under way has some
+  /// seconds; then it fails, and the session stays as it was saved before.
   package func end() {
+    let isIdle = Monitor(false)
+    saver.async { [self] in
+      saving.withLock { _ in }
+      isIdle.change { $0 = true }
+    }
+    _ = isIdle.wait(seconds: 10) { $0 ? () : nil }
     close()
     work.change { $0.isOver = true }
     work.wait { $0.hasEnded ? () : nil }
@@ -183,41 +200,44 @@ package final class RunningSession: Sendable {
   /// The hosts that may control it.
   package var reach: OSCSocket.Reach { options.reach }
 
-  /// The engine, or an error if no session is open.
-  func running() throws(SessionRunError) -> SessionEngine {
-    guard let engine else { throw .refused("no session is open") }
-    return engine
+  /// What is open, or an error if no session is.
+  func present() throws(SessionRunError) -> Opened {
+    guard let opened = opened.withLock({ $0 }) else { throw .refused("no session is open") }
+    return opened
   }
+
+  /// The engine, or an error if no session is open.
+  func running() throws(SessionRunError) -> SessionEngine { try present().engine }
 
   // MARK: Working
 
   /// Runs `body` on the session's thread, after what was asked before, and waits for it.
-  ///
-  /// - Parameter patience: Seconds to wait; later the work goes on, and an error becomes a message.
   package func perform(
-    patience: Double = 600,
     _ body: @escaping @Sendable (RunningSession) throws(SessionRunError) -> Void
   ) throws(SessionRunError) {
     let result = Monitor<Result<Void, SessionRunError>?>(nil)
-    work.change { work in
-      work.jobs.append { [weak self, options] in
-        guard let self else { return }
+    begin(body) { outcome in result.change { $0 = outcome } }
+    try result.wait { $0 }.get()
+  }
+
+  /// Runs `body` on the session's thread, after what was asked before, and calls `then` with its outcome there.
+  func begin(
+    _ body: @escaping @Sendable (RunningSession) throws(SessionRunError) -> Void,
+    then: @escaping @Sendable (Result<Void, SessionRunError>) -> Void
+  ) {
+    let isTaken = work.change { work in
+      if work.isOver { return false }
+      work.jobs.append { [weak self] in
+        guard let self else { return then(.failure(.refused("the session has ended"))) }
         do throws(SessionRunError) {
-          try body(self)
-          result.change { $0 = .success(()) }
+          then(.success(try body(self)))
         } catch {
-          let isHeard = result.change { result in
-            defer { result = .failure(error) }
-            return result == nil
-          }
-          if !isHeard { options.onMessage("\(error)") }
+          then(.failure(error))
         }
       }
+      return true
     }
-    let outcome = result.wait(seconds: patience) { $0 }
-    if let outcome { return try outcome.get() }
-    // From now on, nobody waits for it.
-    result.change { if $0 == nil { $0 = .success(()) } }
+    if !isTaken { then(.failure(.refused("the session has ended"))) }
   }
 
   /// Follows the engine. The session's thread, twenty times per second.
@@ -226,6 +246,8 @@ package final class RunningSession: Sendable {
     engine.service()
     followMIDI(engine)
     followConnections(engine)
+    followRecordings(engine)
+    if services.add(1, ordering: .relaxed).newValue % 20 == 0 { try? store?.keepJournal() }
     let new = engine.takePeaks()
     peaks.withLock { peaks in
       let now = HostTime.now
@@ -241,6 +263,23 @@ package final class RunningSession: Sendable {
       )
     }
   }
+
+  /// Ends recordings that cannot go on, and disarms those that have failed.
+  private func followRecordings(_ engine: SessionEngine) {
+    let failed = engine.takeFailedRecordings()
+    let recordings = engine.document.recordings
+    for (index, recording) in recordings.enumerated()
+    where failed.contains(recording.name) && recording.armed {
+      do throws(SessionRunError) {
+        try setArmed(index, false)
+      } catch {
+        options.onMessage("\(error)")
+      }
+    }
+  }
+
+  /// Whether a recording has failed since the object was created. Known for all of them after `close()`.
+  package var hasFailedRecordings: Bool { recordingHasFailed.load(ordering: .relaxed) }
 
   /// The peaks of each track, behind its fader: 1 is full scale. They fall by 20 dB per second.
   package var trackPeaks: [[Float]] { peaks.withLock { $0.values } }
@@ -329,24 +368,84 @@ package final class RunningSession: Sendable {
     tellDirtiness()
   }
 
-  /// Saves the session: states of plugins, connections, document. The old states go when the new document
-  /// is on disk.
-  package func save() throws(SessionRunError) {
-    let engine = try running()
-    guard let store else { return }
-    let before = store.document
-    let document = try engine.captured(before, into: store.folder)
+  /// Saves the session: states of plugins, connections, document. A plugin that cannot save keeps the state
+  /// that it has, and `onMessage` tells so. The old states go when the new document is on disk. Blocks; any
+  /// thread but the session's, which goes on meanwhile.
+  ///
+  /// - Returns: What people are to know: the plugins that could not save.
+  /// - Throws: `SessionRunError`. The session is then as it was saved last, with its edits in the journal.
+  @discardableResult
+  package func save() throws(SessionRunError) -> [String] {
+    try saving.withLock { _ throws(SessionRunError) in
+      let found = Mutex<(Opened, [StateTarget])?>(nil)
+      try perform { session throws(SessionRunError) in
+        let opened = try session.present()
+        try session.takeOutsideChanges(opened)
+        let targets = try SessionRunError.session { () throws(SessionError) in
+          let document = opened.store.document
+          let targets = try opened.engine.stateTargets(of: document, in: opened.store.folder)
+          try opened.store.noteStates(
+            targets.map(\.name) + targets.compactMap(\.plugin.state))
+          return targets
+        }
+        found.withLock { $0 = (opened, targets) }
+      }
+      guard let (opened, targets) = found.withLock({ $0 }) else { return [] }
+      let (store, engine) = (opened.store, opened.engine)
+      do throws(SessionRunError) {
+        let states = try StateCapture(targets, into: store.folder, from: store.folder)
+        try perform { session throws(SessionRunError) in
+          guard session.store === store else {
+            throw .refused("the session was closed while it was being saved")
+          }
+          try session.takeOutsideChanges(opened)
+          try SessionRunError.session { () throws(SessionError) in
+            try store.save { document in
+              var document = states.applied(to: document)
+              if engine.isLive { engine.capture(&document) }
+              return document
+            }
+          }
+          engine.replaceDocument(store.document)
+          session.tellDirtiness()
+        }
+        for remark in states.remarks { options.onMessage(remark) }
+        return states.remarks
+      } catch {
+        store.dropStates(targets.map(\.name))
+        throw error
+      }
+    }
+  }
+
+  /// Saves the session after earlier calls, and calls `then` with the outcome. Any thread.
+  package func save(then: @escaping @Sendable (Result<[String], SessionRunError>) -> Void) {
+    saver.async { [self] in
+      do throws(SessionRunError) {
+        then(.success(try save()))
+      } catch {
+        then(.failure(error))
+      }
+    }
+  }
+
+  /// Takes over what somebody has written into the document meanwhile, if it can change while the session runs.
+  private func takeOutsideChanges(_ opened: Opened) throws(SessionRunError) {
     try SessionRunError.session { () throws(SessionError) in
-      try store.apply(.replace(document.json))
-      try store.save()
+      try opened.store.mergeOutsideChanges { document, changes throws(SessionError) in
+        do throws(SessionRunError) {
+          // The plugin has not this state now.
+          if changes.contains(where: { $0.steps.last == .key("state") }) {
+            throw .refused("the state of a plugin")
+          }
+          try opened.engine.adopt(document)
+        } catch {
+          throw .changedOutside(
+            file: "\(opened.store.folder.path)/\(SessionStore.file)",
+            what: SessionMerge.words(for: changes))
+        }
+      }
     }
-    engine.replaceDocument(document)
-    let kept = Set(document.plugins.compactMap(\.plugin.state))
-    for state in Set(before.plugins.compactMap(\.plugin.state)).subtracting(kept)
-    where state.hasPrefix("plugins/") {
-      store.folder.removeFolder(state)
-    }
-    tellDirtiness()
   }
 
   /// Whether there are edits that only the journal has.

@@ -29,8 +29,9 @@ extension SessionEngine {
       do throws(SessionRunError) {
         let recorder = try prepare(recording)
         recorders.withLock { $0.append(recorder) }
+        recordingFailures.withLock { $0.reasons[recording.name] = nil }
       } catch {
-        options.onMessage("recordings[\(recording.name)]: \(error)")
+        noteFailure(of: recording.name, "\(error)")
       }
     }
     if recorders.withLock({ !$0.isEmpty }) { showPorts() }
@@ -48,9 +49,51 @@ extension SessionEngine {
       do throws(QueueError) {
         try entry.recorder.start(entry.file, at: .frame(frame), limit: nil)
       } catch {
-        let reason = SessionRunError.queue(name: entry.name, error)
-        options.onMessage("recordings[\(entry.name)]: \(reason)")
+        noteFailure(of: entry.name, "\(SessionRunError.queue(name: entry.name, error))")
+        stopRecordings { $0 == entry.name }
       }
+    }
+  }
+
+  /// What is known of recordings that have failed.
+  struct RecordingFailures: Sendable {
+    /// Why the last takes failed, by the recordings' names.
+    var reasons: [String: String] = [:]
+    /// The recordings that have failed since `takeFailedRecordings`.
+    var fresh: Set<String> = []
+  }
+
+  /// Notes that a recording has failed, and reports it.
+  private func noteFailure(of name: String, _ reason: String) {
+    recordingFailures.withLock { failures in
+      failures.reasons[name] = reason
+      failures.fresh.insert(name)
+    }
+    options.onRecordingFailure()
+    options.onMessage("recordings[\(name)]: \(reason)")
+  }
+
+  /// Returns why the last take of a recording failed; nil if it did not.
+  func failure(ofRecording name: String) -> String? {
+    recordingFailures.withLock { $0.reasons[name] }
+  }
+
+  /// Ends recordings that cannot go on: their file cannot be written, or was deleted.
+  ///
+  /// - Returns: The names of those that have failed since the last call.
+  func takeFailedRecordings() -> Set<String> {
+    for entry in recorders.withLock({ $0 }) where entry.isStarted {
+      var isDeleted = false
+      do throws(SoundFileError) {
+        try entry.file.store?.checkPresence()
+      } catch {
+        isDeleted = true
+      }
+      if isDeleted || entry.recorder.hasFailed { stopRecordings { $0 == entry.name } }
+    }
+    return recordingFailures.withLock { failures in
+      defer { failures.fresh = [] }
+      return failures.fresh
     }
   }
 
@@ -98,7 +141,7 @@ extension SessionEngine {
         file.plan.input,
         options: InputQueue.Options(
           clientName: options.clientName, connections: .ports(recording.ports)),
-        server: RecordingServer(device), onFailure: options.onMessage, onEvent: {})
+        server: RecordingServer(device), onFailure: { _ in }, onEvent: {})
       do throws(QueueError) {
         try recorder.queue.setDeviceUID(device.uid)
         try recorder.prepare()
@@ -127,14 +170,20 @@ extension SessionEngine {
     }
   }
 
-  /// Ends all recordings, or some, and completes their files.
+  /// Ends all recordings, or some, and completes their files. What was recorded to a file that was deleted
+  /// meanwhile is kept in another one.
   func stopRecordings(_ isWanted: (String) -> Bool = { _ in true }) {
     for entry in remove({ isWanted($0.name) }) {
       entry.recorder.stop()
       entry.recorder.close()
-      guard let writer = entry.file.writer else {
-        // One that never started, or that comes after a take, is nothing to tell of.
-        if entry.isStarted, !takes.withLock({ $0.contains(entry.name) }) {
+      var failure = entry.recorder.failure
+      guard let writer = entry.file.writer, let store = entry.file.store else {
+        if let failure {
+          noteFailure(of: entry.name, failure)
+        } else if entry.isStarted, !takes.withLock({ $0.contains(entry.name) }),
+          self.failure(ofRecording: entry.name) == nil
+        {
+          // One that never started, or that comes after a take, is nothing to tell of.
           options.onMessage("recordings[\(entry.name)]: nothing was recorded")
         }
         continue
@@ -142,13 +191,28 @@ extension SessionEngine {
       takes.withLock { _ = $0.insert(entry.name) }
       do throws(SoundFileError) {
         try writer.close()
-        let lost =
-          entry.recorder.silentFrames > 0
-          ? "; \(entry.recorder.silentFrames) frames were lost and are silent" : ""
-        options.onMessage("\(entry.file.output.path): recorded \(writer.frames) frames\(lost)")
       } catch {
-        options.onMessage("\(error)")
+        failure = failure ?? "\(error)"
       }
+      var path: String? = store.name
+      switch RecordingRescue(of: store) {
+      case .notNeeded: break
+      case .copied(let copy, let reason):
+        path = copy
+        failure = reason
+      case .lost(let reason):
+        path = nil
+        failure = reason
+      }
+      let lost =
+        entry.recorder.silentFrames > 0
+        ? "; \(entry.recorder.silentFrames) frames were lost and are silent" : ""
+      if let failure { noteFailure(of: entry.name, failure) }
+      guard let path else { continue }
+      // Of a file that could not be completed, only what can be read counts.
+      let frames =
+        failure == nil ? writer.frames : (try? MediaFiles.open(path: path).frameCount) ?? 0
+      options.onMessage("\(path): recorded \(frames) frames\(lost)")
     }
   }
 }

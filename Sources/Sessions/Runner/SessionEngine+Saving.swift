@@ -1,33 +1,28 @@
-import Graph
-import PluginHost
 import Server
 import Synchronization
 
 /// What a running session adds to its document when it is saved.
 extension SessionEngine {
-  /// Saves the states of all plugins to new folders in `folder`, and returns the document with them and
-  /// with the present connections. The states that the document had before stay as they are.
-  ///
-  /// - Parameter folder: The session's folder, or that of a copy.
-  package func captured(_ document: SessionDocument, into folder: SessionFolder)
-    throws(SessionRunError) -> SessionDocument
+  /// Returns what a save of the document's plugins writes: for each one that runs, a free folder for its state.
+  func stateTargets(of document: SessionDocument, in folder: SessionFolder)
+    throws(SessionError) -> [StateTarget]
   {
-    try control.withLock { _ throws(SessionRunError) in
-      var document = document
-      for (path, plugin) in document.plugins {
-        guard let instance = session.instances(at: path).first?.plugin else { continue }
-        let state = try SessionRunError.session { () throws(SessionError) in
-          try Self.freeState(of: plugin, in: folder)
-        }
-        let target = try SessionRunError.session { () throws(SessionError) in
-          try folder.pathForWriting(state)
-        }
-        try SessionRunError.host { () throws(HostError) in try instance.save(to: target) }
-        Self.change(&document, path) { $0.state = state }
+    var targets: [StateTarget] = []
+    var taken = Set(document.plugins.compactMap(\.plugin.state))
+    for (path, plugin) in document.plugins {
+      guard let instance = session.instances(at: path).first?.plugin else { continue }
+      var number = 0
+      var name = ""
+      var isFree = false
+      while !isFree {
+        number += 1
+        name = "plugins/\(plugin.id)-\(number).lv2"
+        let exists = try folder.holds(name)
+        isFree = !exists && taken.insert(name).inserted
       }
-      if isLive { capture(&document) }
-      return document
+      targets.append(StateTarget(path: path, plugin: plugin, instance: instance, name: name))
     }
+    return targets
   }
 
   /// Writes the connections of the session's ports into a document: those that exist, and those that are
@@ -67,30 +62,5 @@ extension SessionEngine {
           : SessionConnection(from: own, to: wire.other))
     }
     document.connections = connections
-  }
-
-  private static func freeState(of plugin: SessionPlugin, in folder: SessionFolder)
-    throws(SessionError) -> String
-  {
-    var number = 1
-    while true {
-      let name = "plugins/\(plugin.id)-\(number).lv2"
-      let isTaken = try folder.holds(name)
-      if plugin.state != name, !isTaken { return name }
-      number += 1
-    }
-  }
-
-  private static func change(
-    _ document: inout SessionDocument, _ path: SessionPath, _ body: (inout SessionPlugin) -> Void
-  ) {
-    guard case .index(let owner) = path.steps[1], case .index(let index) = path.steps[3] else {
-      return
-    }
-    if path.steps[0] == .key("tracks") {
-      body(&document.tracks[owner].chain[index])
-    } else {
-      body(&document.buses[owner].chain[index])
-    }
   }
 }

@@ -24,6 +24,8 @@ package final class SessionEngine: Sendable {
     package var threads: Int
     /// Takes messages for people, on any thread.
     package var onMessage: @Sendable (String) -> Void
+    /// Called when a recording has failed, on any thread.
+    var onRecordingFailure: @Sendable () -> Void = {}
 
     package init(
       clientName: String, connectsToCard: Bool = true, threads: Int = 1,
@@ -68,6 +70,7 @@ package final class SessionEngine: Sendable {
   let recorders = Mutex<[SessionRecorder]>([])
   /// Names of the recordings that have written at least one complete take.
   let takes = Mutex<Set<String>>([])
+  let recordingFailures = Mutex(RecordingFailures())
   /// The session's part in starts of JACK's transport.
   let transportStart = Mutex(TransportStart())
   /// Set while the server is away, and until the tracks are heard again.

@@ -71,6 +71,8 @@ package final class FileRecorder: Sendable {
   /// True if the file could not be written, or the queue cannot continue; `onFailure` has
   /// been called.
   package var hasFailed: Bool { feed.hasFailed }
+  /// Why recording has failed; nil if it has not.
+  var failure: String? { feed.failure }
   /// Frames recorded, including silence for lost ones.
   package var frames: Int64 { feed.frames }
   /// How often frames were lost because the disk or the machine was too slow.

@@ -60,6 +60,12 @@ final class RecordingFeed: Sendable {
     self.onEvent = onEvent
   }
 
+  /// Why recording has failed; nil if it has not.
+  var failure: String? {
+    state.withLock { state in
+      state.failure.map { "\($0)" } ?? (state.isCut ? "the queue takes no more buffers" : nil)
+    }
+  }
   var hasFailed: Bool { state.withLock { $0.failure != nil || $0.isCut } }
   var frames: Int64 { state.withLock { $0.frames } }
   var silentFrames: Int64 { state.withLock { $0.silentFrames } }

@@ -167,7 +167,7 @@ final class NumberTarget: RemoteTarget {
     default: nil
     }
   }
-  func setRemote(_ address: String, to values: [OSCValue]) throws(RemoteError) {
+  func setRemote(_ address: String, to values: [OSCValue]) throws(RemoteError) -> RemoteWork? {
     switch (address, values[0]) {
     case ("/cuejack/number", .int(let value)):
       session.content.withLock { content in
@@ -181,10 +181,12 @@ final class NumberTarget: RemoteTarget {
     default: throw .refused(address, "unknown")
     }
     say("set \(address) \(values.map(\.description).joined(separator: " "))")
+    return nil
   }
-  func perform(_ address: String, _ arguments: [OSCValue]) throws(RemoteError) {
+  func perform(_ address: String, _ arguments: [OSCValue]) throws(RemoteError) -> RemoteWork? {
     say("perform \(address) \(arguments.map(\.description).joined(separator: " "))")
     if address == "/cuejack/stop" { ends.signal() }
+    return nil
   }
 }
 

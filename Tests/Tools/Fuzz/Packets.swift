@@ -233,11 +233,13 @@ struct Packets: Subject {
         }
       }
     }
-    func setRemote(_ address: String, to values: [OSCValue]) throws(RemoteError) {
+    func setRemote(_ address: String, to values: [OSCValue]) throws(RemoteError) -> RemoteWork? {
       check(address, values)
+      return nil
     }
-    func perform(_ address: String, _ arguments: [OSCValue]) throws(RemoteError) {
+    func perform(_ address: String, _ arguments: [OSCValue]) throws(RemoteError) -> RemoteWork? {
       check(address, arguments)
+      return nil
     }
 
     private func check(_ address: String, _ values: [OSCValue]) {

@@ -64,7 +64,7 @@ import Testing
       var tree = sampleSession().json
       let value = values.randomElement(using: &generator)!
       Self.damage(&tree, with: value, &generator)
-      var faults: [SessionFault] = []
+      var faults = SessionFaults()
       SessionShape.record(SessionDocument.shape).check(tree, at: .root, &faults)
       let others = checker.faults(of: tree)
       #expect(faults.isEmpty == others.isEmpty, "\(faults) \(others)")

@@ -17,6 +17,8 @@ final class RecordingTarget: RemoteTarget {
     var calls: [String] = []
     var version = 1
     var extra: [RemoteNode] = []
+    /// What actions go on with.
+    var work: RemoteWork?
   }
   let content = Mutex(Content())
 
@@ -42,16 +44,18 @@ final class RecordingTarget: RemoteTarget {
   func remoteValues(at address: String) -> [OSCValue]? {
     content.withLock { $0.values[address] }
   }
-  func setRemote(_ address: String, to values: [OSCValue]) throws(RemoteError) {
+  func setRemote(_ address: String, to values: [OSCValue]) throws(RemoteError) -> RemoteWork? {
     if values == [.string("forbidden")] { throw .refused(address, "not that title") }
     content.withLock { content in
       content.values[address] = values
       content.calls.append("\(address)=\(values.map(\.description).joined(separator: ","))")
     }
+    return nil
   }
-  func perform(_ address: String, _ arguments: [OSCValue]) throws(RemoteError) {
+  func perform(_ address: String, _ arguments: [OSCValue]) throws(RemoteError) -> RemoteWork? {
     content.withLock {
       $0.calls.append("\(address)(\(arguments.map(\.description).joined(separator: ",")))")
+      return $0.work
     }
   }
 }
@@ -106,6 +110,48 @@ final class RecordingTarget: RemoteTarget {
     var desk = RemoteDesk(target)
     #expect(try ask(&desk, OSCMessage(address, values)) == [])
     #expect(target.calls == [call])
+  }
+
+  /// The pong comes when what was asked before is done; other answers come at once.
+  @Test(arguments: [
+    (RemoteWork.Outcome.success([]), [OSCMessage]()),
+    (
+      .success(["a plugin kept its state"]),
+      [
+        OSCMessage("/cuejack/remark", .string("/cuejack/start"), .string("a plugin kept its state"))
+      ]
+    ),
+    (
+      .failure(.refused("/cuejack/start", "the disk is full")),
+      [
+        OSCMessage("/cuejack/error", .string("/cuejack/start"), .string("the disk is full"))
+      ]
+    ),
+  ])
+  func aPingWaitsForTheWorkBeforeIt(outcome: RemoteWork.Outcome, answers: [OSCMessage]) throws {
+    var desk = RemoteDesk(target)
+    let work = RemoteWork()
+    target.content.withLock { $0.work = work }
+    let ping = OSCMessage("/cuejack/ping", .int(7))
+    #expect(try ask(&desk, OSCMessage("/cuejack/start"), ping) == [])
+    #expect(try ask(&desk, OSCMessage("/cuejack/alive")) == [OSCMessage("/cuejack/alive")])
+    #expect(
+      try ask(&desk, OSCMessage("/cuejack/count")) == [OSCMessage("/cuejack/count", .int(3))])
+    // Another program does not wait.
+    let other = OSCAddress(port: 5001)
+    #expect(desk.receive(try ping.encoded(), from: other, now: 0).map(\.destination) == [other])
+    var (told, pause) = desk.tick(now: 0)
+    #expect(told.isEmpty && pause != nil)
+    work.end(outcome)
+    (told, pause) = desk.tick(now: 0)
+    #expect(told.allSatisfy { $0.destination == peer } && pause == nil)
+    #expect(
+      try told.flatMap { try OSCPacket.messages(in: $0.bytes) }
+        == answers + [OSCMessage("/cuejack/pong", .int(7))])
+    // What ends at once is answered at once.
+    #expect(
+      try ask(&desk, OSCMessage("/cuejack/start"), ping)
+        == answers + [OSCMessage("/cuejack/pong", .int(7))])
   }
 
   private static let refused: [(String, [OSCValue], String)] = [

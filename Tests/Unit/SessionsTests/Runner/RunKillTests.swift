@@ -58,8 +58,8 @@ import Testing
           let last = volume - 0.25
           Thread.detachNewThread {
             guard let client = try? RemoteClient(of: OSCAddress(port: port)) else { return }
-            try? client.send(OSCMessage("/cuejack/tracks/1/gain", .float(Float(last))))
-            try? client.send(OSCMessage("/cuejack/save"))
+            _ = try? client.send(OSCMessage("/cuejack/tracks/1/gain", .float(Float(last))))
+            _ = try? client.send(OSCMessage("/cuejack/save"))
           }
           usleep(UInt32.random(in: 0...30_000))
           child.send(signal: SIGKILL)
