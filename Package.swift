@@ -104,7 +104,7 @@ let package = Package(
         .target(name: "CRubberBand", condition: .when(traits: ["RubberBand"])), "CSoxr", "RealTime",
       ], swiftSettings: strict),
     .target(
-      name: "Files", dependencies: ["CFFmpeg", "CSndfile", "Codecs", "RealTime"],
+      name: "Files", dependencies: ["CFFmpeg", "CSndfile", "Codecs", "RealTime", "System"],
       swiftSettings: strict),
     .target(name: "Pictures", dependencies: ["CPNG"], swiftSettings: strict),
     .target(
@@ -339,7 +339,8 @@ let package = Package(
       name: "FileSupport", dependencies: ["CPNG", "CSndfile"], path: "Tests/Support/FileSupport",
       swiftSettings: relaxed),
     .testTarget(
-      name: "FilesTests", dependencies: ["CSndfile", "Codecs", "Files", "FileSupport", "RealTime"],
+      name: "FilesTests",
+      dependencies: ["CSndfile", "Codecs", "Files", "FileSupport", "RealTime", "System"],
       path: "Tests/Unit/FilesTests", swiftSettings: relaxed),
     .testTarget(
       name: "AnalysisTests",

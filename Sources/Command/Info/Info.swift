@@ -4,6 +4,7 @@ import Codecs
 import Files
 import RealTime
 import Sessions
+import System
 
 /// `cuejack info`: shows the properties of sound files.
 struct Info: ParsableCommand {
