@@ -106,7 +106,8 @@ let package = Package(
         "Timeline",
       ], swiftSettings: strict),
     .target(
-      name: "Files", dependencies: ["CFFmpeg", "CSndfile", "Codecs", "RealTime", "Timeline"],
+      name: "Files",
+      dependencies: ["CFFmpeg", "CSndfile", "Codecs", "RealTime", "System", "Timeline"],
       swiftSettings: strict),
     .target(name: "Pictures", dependencies: ["CPNG"], swiftSettings: strict),
     .target(
@@ -343,7 +344,8 @@ let package = Package(
       name: "FileSupport", dependencies: ["CPNG", "CSndfile"], path: "Tests/Support/FileSupport",
       swiftSettings: relaxed),
     .testTarget(
-      name: "FilesTests", dependencies: ["CSndfile", "Codecs", "Files", "FileSupport", "RealTime"],
+      name: "FilesTests",
+      dependencies: ["CSndfile", "Codecs", "Files", "FileSupport", "RealTime", "System"],
       path: "Tests/Unit/FilesTests", swiftSettings: relaxed),
     .testTarget(
       name: "AnalysisTests",

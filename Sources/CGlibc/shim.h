@@ -9,6 +9,10 @@ int cue_memfd_create(const char *name, unsigned int flags) __asm__("memfd_create
 int cue_spawn_close_from(void *actions,
                          int first) __asm__("posix_spawn_file_actions_addclosefrom_np");
 
+/// renameat2: renames a file; with the flag 1, not over another one.
+int cue_renameat2(int folder, const char *name, int other, const char *new_name,
+                  unsigned int flags) __asm__("renameat2");
+
 /// wcwidth: the columns of a character on a terminal, by the thread's locale; -1 if it is not
 /// printable.
 int cue_wcwidth(int character) __asm__("wcwidth");
@@ -32,10 +36,12 @@ int cue_dladdr(const void *address, const void *information[4]) __asm__("dladdr"
 
 extern void *cue_output __asm__("stdout");
 int cue_fflush(void *file) __asm__("fflush");
+int cue_ferror(void *file) __asm__("ferror");
 
-/// Writes out what this process has printed to `stdout` so far.
-static inline void cue_flush_output(void) {
-  cue_fflush(cue_output);
+/// Writes out what this process has printed to `stdout` so far; 0 unless that fails or has failed
+/// before.
+static inline int cue_flush_output(void) {
+  return cue_fflush(cue_output) != 0 || cue_ferror(cue_output);
 }
 
 /// sched_getaffinity: stores a bit for each processor on which a process may run; 0 is this one.

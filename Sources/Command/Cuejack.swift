@@ -1,13 +1,27 @@
 import ArgumentParser
+import Glibc
 import Sessions
+import System
 
-/// Runs the command with the words of the process's command line.
+/// Runs the command with the words of the process's command line, and ends the process.
 ///
 /// Session managers start a program by its name alone, without words: `cuejack-session` is
 /// `cuejack session run`.
-package func runCommand() {
-  let program = CommandLine.arguments.first.map(fileName)
-  var words = Array(CommandLine.arguments.dropFirst())
+package func runCommand() -> Never {
+  // A file that the command opens must not take the number of a standard file.
+  var file = unsafe open("/dev/null", O_RDWR)
+  while (0...2).contains(file) { file = unsafe open("/dev/null", O_RDWR) }
+  close(file)
+  // A reader of the output that closes its pipe does not end the process: the write fails.
+  _ = signal(SIGPIPE, SIG_IGN)
+  let code = exitCode(of: commandLine)
+  exit(Screen.shared.finish() ? code : max(code, 1))
+}
+
+/// Runs the command, and returns its exit code.
+private func exitCode(of commandLine: [String]) -> Int32 {
+  let program = commandLine.first.map(fileName)
+  var words = Array(commandLine.dropFirst())
   if program == NSMClient.sessionProgram { words = ["session", "run"] + words }
   // The probe collects what lilv says about a bundle.
   if words.first != "plugins" || words.dropFirst().first != "probe" {
@@ -16,13 +30,28 @@ package func runCommand() {
   if words.count == 2, words[0] == "--generate-completion-script",
     let shell = CompletionShell(rawValue: words[1])
   {
-    return print(CompletionScripts.script(for: shell), terminator: "")
+    print(CompletionScripts.script(for: shell), terminator: "")
+    return 0
   }
   if let error = Subcommands.error(in: words) {
     Screen.shared.remark(error)
-    Cuejack.exit(withError: ExitCode(64))
+    return 64
   }
-  Cuejack.main(words)
+  do {
+    var command = try Cuejack.parseAsRoot(words)
+    try command.run()
+    return 0
+  } catch {
+    // The help and the version are errors, too, without a code.
+    let code = Cuejack.exitCode(for: error).rawValue
+    let message = escaped(Cuejack.fullMessage(for: error))
+    if code == 0 {
+      print(message)
+    } else if !message.isEmpty {
+      Screen.shared.complain(lines: message)
+    }
+    return code
+  }
 }
 
 /// The release. The Makefile has it, too.

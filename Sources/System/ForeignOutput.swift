@@ -42,13 +42,21 @@ package enum ForeignOutput {
     return try body()
   }
 
+  /// Writes out what this process has printed to `stdout`.
+  ///
+  /// - Returns: False if that fails, with the reason in `errno`, or has failed before, with 0 in it.
+  package static func flush() -> Bool {
+    errno = 0
+    return cue_flush_output() == 0
+  }
+
   private static func change(by step: Int) {
     state.withLock { silence in
       guard let before = silence?.calls else { return }
       silence?.calls = before + step
       guard let state = silence, before == 0 || state.calls == 0 else { return }
       // What the process has printed so far is to be seen, what a library has printed is not.
-      cue_flush_output()
+      _ = flush()
       let isOver = state.calls == 0
       dup2(isOver ? state.output : state.nowhere, STDOUT_FILENO)
       dup2(isOver ? state.error : state.nowhere, STDERR_FILENO)

@@ -55,6 +55,6 @@ package struct Log: LogHandler {
 
   package func log(event: LogEvent) {
     let write = Self.setting.withLock { $0.write }
-    write(event.level, "\(event.message)")
+    write(event.level, escaped("\(event.message)"))
   }
 }

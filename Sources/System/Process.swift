@@ -36,7 +36,7 @@ package func startProcess(
       unsafe posix_spawn_file_actions_addopen(&actions, number, "/dev/null", O_RDONLY, 0)
     case .new(let path):
       unsafe posix_spawn_file_actions_addopen(
-        &actions, number, path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o600)
+        &actions, number, path.systemName, O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0o600)
     case .open(let other): unsafe posix_spawn_file_actions_adddup2(&actions, other, number)
     }
   }
@@ -55,27 +55,30 @@ package func startProcess(
   unsafe posix_spawnattr_setflags(
     &attributes,
     Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-  var argv: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
+  var argv: [UnsafeMutablePointer<CChar>?] =
+    unsafe arguments.map { unsafe strdup($0.systemName) } + [nil]
   defer { unsafe argv.forEach { unsafe free($0) } }
   guard let environment else {
-    return unsafe posix_spawn(&process, program, &actions, &attributes, &argv, environ)
+    return unsafe posix_spawn(&process, program.systemName, &actions, &attributes, &argv, environ)
   }
   var variables: [UnsafeMutablePointer<CChar>?] =
-    unsafe environment.map { unsafe strdup($0) } + [nil]
+    unsafe environment.map { unsafe strdup($0.systemName) } + [nil]
   defer { unsafe variables.forEach { unsafe free($0) } }
-  return unsafe posix_spawn(&process, program, &actions, &attributes, &argv, &variables)
+  return unsafe posix_spawn(&process, program.systemName, &actions, &attributes, &argv, &variables)
 }
 
 /// Returns the value of an environment variable; nil if it is empty or not set.
 package func environmentVariable(_ name: String) -> String? {
   guard let value = unsafe getenv(name), unsafe value.pointee != 0 else { return nil }
-  return unsafe String(cString: value)
+  return unsafe String(systemName: value)
 }
 
 /// Returns the full path of the program `name`; nil if it cannot be run. Searches PATH unless the
 /// name has a slash.
 package func findProgram(_ name: String) -> String? {
-  if name.contains("/") { return unsafe access(name, X_OK) == 0 ? name : nil }
+  if name.contains("/") { return unsafe access(name.systemName, X_OK) == 0 ? name : nil }
   let path = environmentVariable("PATH") ?? "/usr/local/bin:/usr/bin:/bin"
-  return path.split(separator: ":").map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
+  return path.split(separator: ":").map { "\($0)/\(name)" }.first {
+    unsafe access($0.systemName, X_OK) == 0
+  }
 }

@@ -4,6 +4,7 @@ import Graph
 import PluginHost
 import Server
 import Sessions
+import System
 
 /// A word that a shell offers, with a description for the shells that show one.
 struct Candidate {

@@ -1,6 +1,6 @@
 import Files
-import FoundationEssentials
 import Glibc
+import System
 
 /// A file to convert, and the file to write.
 struct ConversionJob {
@@ -11,10 +11,10 @@ struct ConversionJob {
   static func list(
     _ inputs: some Sequence<String>, into folder: String, _ end: String
   ) throws(SoundFileError) -> [ConversionJob] {
-    let folder = folder.hasSuffix("/") ? String(folder.dropLast()) : folder
+    let folder = folder.withoutLastSlash
     var status = stat()
-    if unsafe stat(folder, &status) == 0, status.st_mode & S_IFMT != S_IFDIR {
-      throw SoundFileError(.cannotWrite("it is no folder"), path: folder)
+    if unsafe stat(String(folder).systemName, &status) == 0, status.st_mode & S_IFMT != S_IFDIR {
+      throw SoundFileError(.cannotWrite("it is no folder"), path: String(folder))
     }
     var jobs: [ConversionJob] = []
     for input in inputs {
@@ -34,19 +34,13 @@ struct ConversionJob {
 
   /// Returns a file's name with another extension.
   private static func named(_ name: String, _ end: String) -> String {
-    let file = fileName(name)
-    guard let dot = file.lastIndex(of: "."), dot != file.startIndex else { return "\(name).\(end)" }
-    return name.dropLast(file[dot...].count) + ".\(end)"
+    "\(name.pathStem).\(end)"
   }
 
   /// Makes the folder of the output, with those that it is in.
   func makeFolder() throws(SoundFileError) {
-    let folder = output.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-      .joined(separator: "/")
-    do {
-      try FileManager.default.createDirectory(
-        atPath: folder.isEmpty ? "/" : folder, withIntermediateDirectories: true)
-    } catch {
+    let folder = String(output.pathFolder)
+    guard makeFolders(folder) else {
       throw SoundFileError(.cannotWrite("the folder cannot be made"), path: folder)
     }
   }

@@ -118,10 +118,10 @@ struct Convert: ParsableCommand {
 
   private func run(_ jobs: [ConversionJob], _ signals: StopSignals) throws {
     var failed = false
-    var written: Set<String> = []
+    var written: Set<Name> = []
     for job in jobs {
       do {
-        if to != nil, !written.insert(job.output).inserted {
+        if to != nil, !written.insert(Name(job.output)).inserted {
           throw SoundFileError(
             .cannotWrite("another file was converted to it: \(job.input) is left out"),
             path: job.output)

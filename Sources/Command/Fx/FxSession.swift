@@ -4,6 +4,7 @@ import Dispatch
 import Glibc
 import PluginHost
 import Server
+import System
 
 /// The running client of `cuejack fx`. Main thread.
 struct FxSession {

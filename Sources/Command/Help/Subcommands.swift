@@ -1,5 +1,6 @@
 import ArgumentParser
 import Sessions
+import System
 
 /// The subcommands that a command line names.
 enum Subcommands {

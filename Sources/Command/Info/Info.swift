@@ -4,6 +4,7 @@ import Codecs
 import Files
 import RealTime
 import Sessions
+import System
 import Timeline
 
 /// `cuejack info`: shows the properties of sound files.

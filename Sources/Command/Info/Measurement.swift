@@ -5,6 +5,7 @@ import Glibc
 import Pictures
 import RealTime
 import Sessions
+import System
 
 /// The options of `cuejack info` that measure or draw the sound.
 struct MeasurementOptions: ParsableArguments {
@@ -54,8 +55,7 @@ struct MeasurementOptions: ParsableArguments {
   var draws: Bool { waveform != nil || spectrum != nil }
 
   fileprivate static func end(_ path: String) -> String {
-    let name = fileName(path)
-    return name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() } ?? ""
+    path.pathExtension.dropFirst().lowercased()
   }
 }
 

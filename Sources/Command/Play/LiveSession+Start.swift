@@ -6,6 +6,7 @@ import PluginHost
 import RealTime
 import Server
 import Sessions
+import System
 import Timeline
 
 /// Choosing the frame that all players start on, and announcing it.

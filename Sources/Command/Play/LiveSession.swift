@@ -5,6 +5,7 @@ import PluginHost
 import RealTime
 import Server
 import Sessions
+import System
 
 /// `cuejack play` on a server: a player for each file, and a client for the plugins if there are any.
 struct LiveSession {

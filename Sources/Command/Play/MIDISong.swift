@@ -1,6 +1,7 @@
 import ArgumentParser
 import Files
 import PluginHost
+import System
 
 /// The file of `--midi`, ready to be played at a sample rate.
 struct MIDISong {

@@ -4,6 +4,7 @@ import Files
 import Glibc
 import RealTime
 import Sessions
+import System
 
 /// `cuejack play --render`: the files, rendered to a file without a server.
 struct OfflineSession {
@@ -26,7 +27,7 @@ struct OfflineSession {
       rendering = try Rendering(path, form, through: effects, isReplacing: command.rendering.force)
     } catch let error as SoundFileError {
       Screen.shared.complain("\(error)")
-      if !command.rendering.force, unsafe access(path, F_OK) == 0 {
+      if !command.rendering.force, unsafe access(path.systemName, F_OK) == 0 {
         Screen.shared.remark("--force replaces it")
       }
       throw ExitCode.failure

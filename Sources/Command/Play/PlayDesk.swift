@@ -6,6 +6,7 @@ import RealTime
 import Server
 import Sessions
 import Synchronization
+import System
 import Timeline
 
 /// Keys that wait to be carried out, from the thread that reads them to the main thread.

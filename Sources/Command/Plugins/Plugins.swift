@@ -2,6 +2,7 @@ import ArgumentParser
 import AudioUnits
 import Graph
 import PluginHost
+import System
 
 /// `cuejack plugins`: commands for the installed LV2 plugins.
 struct Plugins: ParsableCommand {

@@ -17,7 +17,9 @@ struct Record: ParsableCommand {
     discussion: """
       The file's extension selects its container: \(SoundFormat.extensions). Control-C, SIGTERM or SIGHUP \
       end the recording and complete the file. If the command is killed, the file can be opened and \
-      lacks at most the last second.
+      lacks at most the last second. A script's shell starts commands behind an & with SIGINT ignored, \
+      and they go on ignoring it: end them with SIGTERM, which is what kill sends. Only one recording at \
+      a time can be written to a file.
 
       %n in the name is the next free number, or with --split the number of the file; the conversions of \
       strftime, such as %Y%m%d-%H%M%S, are the time of the file's first frame; %% is a percent sign. WAV \

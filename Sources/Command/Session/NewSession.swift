@@ -1,5 +1,6 @@
 import ArgumentParser
 import Sessions
+import System
 
 /// Options for new tracks of `cuejack session new` and `add`.
 struct TrackOptions: ParsableArguments {
@@ -77,7 +78,7 @@ struct NewSession: ParsableCommand {
     let store = try Session.telling { () throws(SessionError) in
       var document = SessionDocument(name: "session")
       for (key, value) in [
-        ("name", JSONValue.text(name ?? fileName(folder))),
+        ("name", JSONValue.text(name ?? printable(fileName(folder)))),
         ("sampleRate", rate.map { JSONValue($0) } ?? .null),
         ("transport.bpm", bpm.map { JSONValue($0) } ?? .null),
       ] where value != .null {

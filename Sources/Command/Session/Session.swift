@@ -1,7 +1,6 @@
 import ArgumentParser
-import FoundationEssentials
-import Glibc
 import Sessions
+import System
 
 /// `cuejack session`: commands for sessions in folders.
 struct Session: ParsableCommand {
@@ -41,14 +40,12 @@ struct Session: ParsableCommand {
 extension SessionFolder {
   /// Returns how the document should name a file that the user gave relative to the current folder.
   func name(ofGiven path: String) -> String {
-    let absolute =
-      path.hasPrefix("/") ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
+    let absolute = path.isAbsolutePath ? path : "\(currentFolder ?? "")/\(path)"
     // Links are resolved up to the file itself, as in the path of the session's folder.
-    let slash = absolute.lastIndex(of: "/") ?? absolute.startIndex
-    let parent = slash == absolute.startIndex ? "/" : String(absolute[..<slash])
-    guard let real = unsafe realpath(parent, nil) else { return name(for: absolute) }
-    defer { unsafe free(real) }
-    return name(for: unsafe String(cString: real) + String(absolute[slash...]))
+    guard let parent = resolvedPath(String(absolute.pathFolder)) else {
+      return name(for: absolute)
+    }
+    return name(for: "\(parent)/\(absolute.pathFile)")
   }
 }
 
@@ -56,14 +53,10 @@ extension SessionDocument {
   /// Returns a name for a track that plays a file: the file's, with a number if another track has
   /// it.
   func trackName(for path: String) -> String {
-    let file = fileName(path)
-    let stem =
-      file.lastIndex(of: ".").flatMap { $0 == file.startIndex ? nil : $0 }
-      .map { String(file[..<$0]) } ?? file
-    var name = String(printable(stem).prefix(60))
+    var name = String(printable(String(fileName(path).pathStem)).prefix(60))
     if name.isEmpty { name = "track" }
-    let known = Set(tracks.map(\.name))
-    guard known.contains(name) else { return name }
-    return (2...).lazy.map { "\(name)-\($0)" }.first { !known.contains($0) } ?? name
+    let known = Set(tracks.map { Name($0.name) })
+    guard known.contains(Name(name)) else { return name }
+    return (2...).lazy.map { "\(name)-\($0)" }.first { !known.contains(Name($0)) } ?? name
   }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Sessions
+import System
 
 /// Choosing the running session that a command controls.
 struct SessionChoice: ParsableArguments {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Sessions
+import System
 
 /// `cuejack set`: sets values of a running session, or performs its actions.
 struct SetValue: ParsableCommand {
@@ -30,7 +31,8 @@ struct SetValue: ParsableCommand {
   func run() throws {
     let session = try choice.connect(client: client)
     let nodes = try telling { () throws(RemoteError) in try session.nodes() }
-    let byAddress = Dictionary(nodes.map { ($0.address, $0) }, uniquingKeysWith: { a, _ in a })
+    let byAddress = Dictionary(
+      nodes.map { (Name($0.address), $0) }, uniquingKeysWith: { a, _ in a })
     try telling { () throws(RemoteError) in
       // All of them are read before the first one is sent.
       var messages: [OSCMessage] = []
@@ -42,12 +44,12 @@ struct SetValue: ParsableCommand {
   }
 
   /// Returns the message for a target with its value.
-  private static func message(for target: String, _ nodes: [String: RemoteNode])
+  private static func message(for target: String, _ nodes: [Name: RemoteNode])
     throws(RemoteError) -> OSCMessage
   {
     let parts = target.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let address = RemoteNode.address(of: String(parts[0]))
-    guard let node = nodes[address] else {
+    guard let node = nodes[Name(address)] else {
       throw .refused(address, "the session has no such address")
     }
     if node.kind == .state || node.kind == .meter {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Sessions
+import System
 
 /// `cuejack osc`: lists what a running session offers over OSC.
 struct ShowOSC: ParsableCommand {

@@ -3,6 +3,7 @@ import Files
 import Glibc
 import RealTime
 import Sessions
+import System
 
 /// The sound files of a session.
 enum SoundFiles {
@@ -10,7 +11,7 @@ enum SoundFiles {
   static func reasonAgainst(_ path: String) -> String? {
     var status = stat()
     // A named pipe would block, and a device has no end.
-    if unsafe stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+    if unsafe stat(path.systemName, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
       return "\(path): it is not a plain file"
     }
     do throws(SoundFileError) {
@@ -23,7 +24,7 @@ enum SoundFiles {
 
   /// Returns the state of a file for the check of a session.
   static func check(_ path: String) -> SessionCheck.File {
-    if unsafe access(path, F_OK) != 0 { return .missing }
+    if unsafe access(path.systemName, F_OK) != 0 { return .missing }
     return reasonAgainst(path).map { .unusable($0) } ?? .present
   }
 }
@@ -34,13 +35,13 @@ final class FileWaveforms: SessionWaveforms {
   private static let parts = 2000
 
   private let folder: SessionFolder
-  private var known: [String: SessionWaveform?] = [:]
+  private var known: [Name: SessionWaveform?] = [:]
 
   init(_ folder: SessionFolder) { self.folder = folder }
 
   func waveform(of file: String) -> SessionWaveform? {
     let path = folder.location(of: file)
-    if let waveform = known[path] { return waveform }
+    if let waveform = known[Name(path)] { return waveform }
     var waveform: SessionWaveform?
     if let reason = SoundFiles.reasonAgainst(path) {
       Screen.shared.remark(reason)
@@ -51,7 +52,7 @@ final class FileWaveforms: SessionWaveforms {
         Screen.shared.remark(error.description)
       }
     }
-    known[path] = .some(waveform)
+    known[Name(path)] = .some(waveform)
     return waveform
   }
 

@@ -3,6 +3,7 @@ import AudioQueue
 import FoundationEssentials
 import Glibc
 import Server
+import System
 import Timeline
 
 /// Options for the JACK client of `cuejack play` and `cuejack record`, and for its start and
@@ -72,9 +73,7 @@ struct ClientOptions: ParsableArguments {
   /// - Parameter usual: The name without an option.
   func clientName(for path: String, usual: String) -> String {
     guard nameFromFile else { return name ?? usual }
-    let file = fileName(path)
-    let stem = file.lastIndex(of: ".").map { file[..<$0] } ?? file[...]
-    let words = printable(String((stem.isEmpty ? file[...] : stem).replacing(":", with: "_")))
+    let words = printable(String(fileName(path).pathStem.replacing(":", with: "_")))
     return words.isEmpty ? usual : words
   }
 
@@ -181,11 +180,12 @@ extension JackServer {
       let own = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     else { return }
     Screen.shared.remark("no jackd is running, but PipeWire is: using PipeWire's JACK library")
-    let words = [launcher, own] + CommandLine.arguments.dropFirst()
-    var pointers: [UnsafeMutablePointer<CChar>?] = unsafe words.map { unsafe strdup($0) } + [nil]
+    let words = [launcher, own] + commandLine.dropFirst()
+    var pointers: [UnsafeMutablePointer<CChar>?] =
+      unsafe words.map { unsafe strdup($0.systemName) } + [nil]
     defer { unsafe pointers.forEach { unsafe free($0) } }
     unsafe setenv(mark, "1", 1)
-    unsafe execv(launcher, &pointers)
+    unsafe execv(launcher.systemName, &pointers)
     Screen.shared.complain("\(launcher): \(unsafe String(cString: strerror(errno)))")
   }
 }
@@ -231,7 +231,7 @@ func checkClientName(_ name: String?) throws {
 ///   - hint: Added to the message.
 func checkOnce(_ options: [String], same: [String: String] = [:], hint: String = "") throws {
   var given: Set<String> = []
-  for word in CommandLine.arguments.dropFirst().prefix(while: { $0 != "--" }) {
+  for word in commandLine.dropFirst().prefix(while: { $0 != "--" }) {
     let option = word.prefix { $0 != "=" }
     guard options.contains(String(option)) else { continue }
     let name = same[String(option)] ?? String(option)

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import System
 
 /// JSON as the command prints it: with sorted keys.
 enum JSONText {
@@ -16,7 +17,8 @@ enum JSONText {
     // Values from plugins may be infinite or NaN.
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-    return String(decoding: try encoder.encode(value), as: UTF8.self)
+    // A backslash is two in JSON.
+    return escaped(String(decoding: try encoder.encode(value), as: UTF8.self), mark: #"\\x"#)
   }
 }
 

@@ -6,8 +6,8 @@ import System
 /// Terminal output of the command: lines on standard output, messages on standard error, and on a
 /// terminal a progress display below them.
 ///
-/// Any thread that is not real time. Text that cannot be written is dropped, so that playback never
-/// stops because output is blocked.
+/// Any thread that is not real time. No call waits for the terminal, or for the reader of a pipe: text waits
+/// until it can be written, and what is not written when the command ends is dropped.
 final class Screen: Sendable {
   static let shared = Screen()
 
@@ -24,11 +24,14 @@ final class Screen: Sendable {
     var drawn: [String] = []
     /// Errors already printed.
     var told: Set<String> = []
+    var output = PatientOutput()
+    var errors = PatientOutput()
   }
   private let state = Mutex(State())
   /// True if standard output carries sound.
   private let isSound = Atomic<Bool>(false)
   private let hasEvents = Atomic<Bool>(false)
+  private let isHurried = Atomic<Bool>(false)
 
   private init() {
     let isDumb = unsafe getenv("TERM").map { unsafe strcmp($0, "dumb") == 0 } ?? false
@@ -47,7 +50,7 @@ final class Screen: Sendable {
   /// Writes an event on a line of its own, at once, if there are events.
   func emit(_ event: some Encodable) {
     guard isJSON, let line = try? JSONText.line(event) else { return }
-    state.withLock { _ in write(line + "\n", to: ForeignOutput.output) }
+    state.withLock { $0.output.write(line + "\n", to: ForeignOutput.output) }
   }
 
   /// The terminal's current size; 80 by 24 if it is unknown.
@@ -63,9 +66,11 @@ final class Screen: Sendable {
     if isJSON { return }
     let text = lines.map { "\(printable($0))\n" }.joined()
     above {
-      write(
-        text,
-        to: isSound.load(ordering: .acquiring) ? ForeignOutput.error : ForeignOutput.output)
+      if isSound.load(ordering: .acquiring) {
+        $0.errors.write(text, to: ForeignOutput.error)
+      } else {
+        $0.output.write(text, to: ForeignOutput.output)
+      }
     }
   }
 
@@ -74,7 +79,7 @@ final class Screen: Sendable {
   /// - Parameter event: The event that it is: a warning, unless another one tells of the same.
   func remark(_ message: String, as event: MessageEvent.Kind? = .warning) {
     if let event { emit(MessageEvent(event: event, message: message)) }
-    above { write("cuejack: \(printable(message))\n", to: ForeignOutput.error) }
+    above { $0.errors.write("cuejack: \(printable(message))\n", to: ForeignOutput.error) }
   }
 
   /// Writes an error like `remark`, but each text only once: the queue logs an error and then
@@ -84,62 +89,70 @@ final class Screen: Sendable {
     if isNew { remark(message, as: .error) }
   }
 
+  /// Writes lines to standard error as they are.
+  func complain(lines: String) { above { $0.errors.write(lines + "\n", to: ForeignOutput.error) } }
+
   /// Draws the progress display, one string per line, none wider than the terminal. An empty array
   /// removes it.
   func draw(_ lines: [String]) {
     guard isTerminal, !isSound.load(ordering: .acquiring) else { return }
     state.withLock { state in
-      guard lines != state.drawn else { return }
+      // A display that waits would be old when it is seen.
+      guard lines != state.drawn, state.output.isEmpty else { return }
       let text = lines.map { "\($0)\u{1B}[K" }.joined(separator: "\n")
       let isShorter = lines.count < state.drawn.count
-      write(home(state) + (isShorter ? "\u{1B}[J" : "") + text, to: ForeignOutput.output)
+      state.output.write(
+        home(state) + (isShorter ? "\u{1B}[J" : "") + text, to: ForeignOutput.output)
       state.drawn = lines
     }
   }
 
   /// Runs `body` with the progress display temporarily removed.
-  private func above(_ body: () -> Void) {
+  private func above(_ body: (inout State) -> Void) {
     state.withLock { state in
-      guard !state.drawn.isEmpty else { return body() }
-      write(home(state) + "\u{1B}[J", to: ForeignOutput.output)
-      body()
-      write(state.drawn.map { "\($0)\u{1B}[K" }.joined(separator: "\n"), to: ForeignOutput.output)
+      guard !state.drawn.isEmpty else { return body(&state) }
+      state.output.write(home(state) + "\u{1B}[J", to: ForeignOutput.output)
+      body(&state)
+      state.output.write(
+        state.drawn.map { "\($0)\u{1B}[K" }.joined(separator: "\n"), to: ForeignOutput.output)
     }
+  }
+
+  /// Makes the next call of `finish` wait for a short time only: the command is to end.
+  func hurry() { isHurried.store(true, ordering: .releasing) }
+
+  /// Writes all text that waits. Call it at the end of the command.
+  ///
+  /// Waits for the reader of a pipe, but a second at most for a terminal, and after `hurry`.
+  ///
+  /// - Returns: False if standard output could not be written.
+  func finish() -> Bool {
+    let start = HostTime.now
+    while true {
+      let (isWritten, isPipe) = state.withLock { state in
+        let isWritten = [state.output.flush(), state.errors.flush()].allSatisfy { $0 }
+        return (isWritten, state.output.isPipe || state.errors.isPipe)
+      }
+      let isLate = HostTime.now > start + 1_000_000_000
+      if isWritten || isLate && (!isPipe || isHurried.load(ordering: .acquiring)) { break }
+      usleep(10_000)
+    }
+    let code = state.withLock { $0.output.failure } ?? (ForeignOutput.flush() ? nil : errno)
+    guard let code else { return true }
+    let reason = code == 0 ? "" : ": \(unsafe String(cString: strerror(code)))"
+    remark("standard output cannot be written\(reason)")
+    return false
   }
 
   /// Returns the escape sequence that moves the cursor to the start of the progress display.
   private func home(_ state: State) -> String {
     state.drawn.count > 1 ? "\r\u{1B}[\(state.drawn.count - 1)A" : "\r"
   }
-
-  private func write(_ text: String, to descriptor: CInt) {
-    var bytes = Array(text.utf8)[...]
-    while !bytes.isEmpty {
-      let written = unsafe bytes.withUnsafeBytes { bytes in
-        unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-      }
-      if written < 0 && errno == EINTR { continue }
-      if written <= 0 { return }
-      bytes = bytes.dropFirst(written)
-    }
-  }
 }
-
-/// Returns the last component of a path.
-func fileName(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 
 /// Formats the ports that a port is connected to.
 func listed(_ ports: [String]) -> String {
   ports.isEmpty ? "not connected" : ports.joined(separator: ", ")
-}
-
-/// Replaces control characters of `text` by question marks.
-func printable(_ text: String) -> String {
-  String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "?" : $0 }))
-}
-
-private func isControl(_ scalar: Unicode.Scalar) -> Bool {
-  scalar.value < 0x20 || (0x7F..<0xA0).contains(scalar.value)
 }
 
 /// Returns the columns that `text` occupies on a terminal.

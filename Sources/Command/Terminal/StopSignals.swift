@@ -20,8 +20,6 @@ final class StopSignals: Sendable {
   /// Takes over the signals for the whole process. `onSignal` is called on a separate thread. Call
   /// before any other thread starts, because threads inherit the signal mask.
   init(_ onSignal: @escaping @Sendable () -> Void) {
-    // A reader of the output that closes its pipe must not end the process.
-    _ = signal(SIGPIPE, SIG_IGN)
     // Exceeding the file size limit must not end the process either: the write fails instead.
     _ = signal(SIGXFSZ, SIG_IGN)
     var set = sigset_t()
@@ -55,6 +53,7 @@ final class StopSignals: Sendable {
           TerminalMode.leave()
           _exit(128 + number)
         }
+        Screen.shared.hurry()
         onSignal()
       }
     }

@@ -1,7 +1,7 @@
 import CGlibc
 import Files
-import FoundationEssentials
 import Glibc
+import System
 
 /// The sound files of a folder.
 enum SoundFolder {
@@ -18,7 +18,7 @@ enum SoundFolder {
 
   static func isFolder(_ path: String) -> Bool {
     var status = stat()
-    return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    return unsafe stat(path.systemName, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
   }
 
   /// Returns the paths of the sound files in a folder and the folders in it, relative to it. The order is
@@ -36,25 +36,19 @@ enum SoundFolder {
   private static func collect(
     _ folder: String, _ prefix: String, _ depth: Int, _ found: inout [String]
   ) throws(SoundFileError) {
-    let names: [String]
-    do {
-      names = try FileManager.default.contentsOfDirectory(atPath: folder)
-    } catch {
-      throw SoundFileError(
-        unsafe access(folder, R_OK | X_OK) == 0 ? .notFound : .permissionDenied, path: folder)
+    guard let names = System.names(inFolder: folder) else {
+      throw SoundFileError(errno: errno, path: folder)
     }
-    for name in names.sorted(by: isBefore) where !name.hasPrefix(".") {
+    for name in names.sorted(by: isBefore) where !name.beginsWithBytes(of: ".") {
       var status = stat()
-      guard unsafe lstat("\(folder)/\(name)", &status) == 0 else { continue }
+      guard unsafe lstat("\(folder)/\(name)".systemName, &status) == 0 else { continue }
       if status.st_mode & S_IFMT == S_IFDIR {
         guard depth < mostDepth else {
           throw SoundFileError(
             .notSupported("more than \(mostDepth) folders in folders"), path: folder)
         }
         try collect("\(folder)/\(name)", "\(prefix)\(name)/", depth + 1, &found)
-      } else if let dot = name.lastIndex(of: "."),
-        extensions.contains(name[dot...].dropFirst().lowercased())
-      {
+      } else if extensions.contains(name.pathExtension.dropFirst().lowercased()) {
         guard found.count < mostFiles else {
           throw SoundFileError(.notSupported("more than \(mostFiles) sound files"), path: folder)
         }
@@ -66,6 +60,6 @@ enum SoundFolder {
   /// Returns true if a name comes before another in natural order; case counts only between equal names.
   private static func isBefore(_ a: String, _ b: String) -> Bool {
     let order = unsafe cue_strverscmp(a.lowercased(), b.lowercased())
-    return order == 0 ? a < b : order < 0
+    return order == 0 ? a.utf8.lexicographicallyPrecedes(b.utf8) : order < 0
   }
 }

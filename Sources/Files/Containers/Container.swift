@@ -1,3 +1,5 @@
+import System
+
 /// A container: the file type, independent of the codec of its sound.
 package enum Container: String, CaseIterable, CustomStringConvertible, Sendable {
   case aiff, aifc, caf, wave, rf64, wave64, next
@@ -67,9 +69,7 @@ package enum Container: String, CaseIterable, CustomStringConvertible, Sendable 
 
   /// Creates the container that matches a path's extension; nil if none does.
   package init?(forPath path: String) {
-    let name = path.split(separator: "/").last ?? ""
-    guard let dot = name.lastIndex(of: ".") else { return nil }
-    let end = name[dot...].dropFirst().lowercased()
+    let end = path.pathExtension.dropFirst().lowercased()
     let kind =
       Self.allCases.first { $0.extensions.first == end }
       ?? Self.allCases.first { $0.extensions.contains(end) }

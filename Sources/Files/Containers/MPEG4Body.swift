@@ -22,6 +22,8 @@ final class MPEG4Body: PacketFileBody {
   /// The packets up to the end of each fragment, and the offset of its end.
   private var fragments: [(packets: Int, end: Int64)] = []
   private var firstPacket: [UInt8] = []
+  /// The first error. Nothing is written after it.
+  private var failure: SoundFileError?
 
   init(
     _ store: any ByteStore, _ container: Container, _ format: PacketFormat, _ facts: PacketFileFacts
@@ -63,11 +65,29 @@ final class MPEG4Body: PacketFileBody {
     _ packet: UnsafeRawBufferPointer, packets: Int, frames count: Int
   ) throws(SoundFileError) {
     if sizes.isEmpty { firstPacket = unsafe Array(packet) }
-    try unsafe muxer.write(packet, firstFrame: frames - Int64(primingFrames), frames: Int64(count))
+    try orCut { () throws(SoundFileError) in
+      try unsafe muxer.write(
+        packet, firstFrame: frames - Int64(primingFrames), frames: Int64(count))
+    }
     sizes.append(UInt32(clamping: packet.count))
     if format.framesPerPacket == 0 { lengths.append(UInt32(clamping: count)) }
     frames += Int64(count)
-    if Double(frames - flushedFrames) >= format.sampleRate { try flush() }
+    if Double(frames - flushedFrames) >= format.sampleRate {
+      try orCut { () throws(SoundFileError) in try flush() }
+    }
+  }
+
+  /// Writes something. If that fails, because the disk is full for example, the file ends with its last
+  /// complete fragment.
+  private func orCut(_ write: () throws(SoundFileError) -> Void) throws(SoundFileError) {
+    if let failure { throw failure }
+    do throws(SoundFileError) {
+      try write()
+    } catch {
+      failure = error
+      if let last = fragments.last { try? store.setByteCount(last.end) }
+      throw error
+    }
   }
 
   /// Completes the current fragment.
@@ -80,9 +100,15 @@ final class MPEG4Body: PacketFileBody {
     flushedFrames = frames
   }
 
-  func checkpoint(_ facts: PacketFileFacts) throws(SoundFileError) { try flush() }
+  func checkpoint(_ facts: PacketFileFacts) throws(SoundFileError) {
+    try orCut { () throws(SoundFileError) in try flush() }
+  }
 
   func finish(_ facts: PacketFileFacts) throws(SoundFileError) {
+    try orCut { () throws(SoundFileError) in try complete(facts) }
+  }
+
+  private func complete(_ facts: PacketFileFacts) throws(SoundFileError) {
     let settings = Self.settings(container, format, facts)
     try flush()
     guard let last = fragments.last else {

@@ -1,4 +1,5 @@
 import Glibc
+import System
 import Timeline
 
 /// The messages of a Standard MIDI File of format 0 or 1, in order of time. A value.
@@ -41,7 +42,7 @@ package struct MIDIFile: Sendable {
       MIDIFileError(path: path, unsafe String(cString: strerror(errno)))
     }
     // A pipe that nobody writes to must not hold the command up.
-    let file = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let file = unsafe open(path.systemName, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { throw failure() }
     defer { close(file) }
     var bytes: [UInt8] = []

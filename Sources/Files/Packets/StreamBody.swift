@@ -16,6 +16,12 @@ final class StreamBody: PacketFileBody {
   private var frames: Int64 = 0
   private var packets: Int64 = 0
   private var bytes: Int64 = 0
+  /// Where the latest packets end in the file, and the frames up to there. libavformat writes a packet some
+  /// time after it got it.
+  private var ends: [(offset: Int64, frames: Int64)] = []
+  private static let mostEnds = 4096
+  /// The first error. Nothing is written after it.
+  private var failure: SoundFileError?
   private var shortest = Int.max
   private var longest = 0
 
@@ -53,23 +59,56 @@ final class StreamBody: PacketFileBody {
   func append(
     _ run: UnsafeRawBufferPointer, packets: Int, frames count: Int
   ) throws(SoundFileError) {
-    try unsafe muxer.write(run, firstFrame: frames - Int64(primingFrames), frames: Int64(count))
+    try orCut { () throws(SoundFileError) in
+      try unsafe muxer.write(run, firstFrame: frames - Int64(primingFrames), frames: Int64(count))
+    }
     self.packets += Int64(packets)
     bytes += Int64(run.count)
     frames += Int64(count)
     shortest = min(shortest, run.count)
     longest = max(longest, run.count)
+    guard container == .flac else { return }
+    if ends.count >= Self.mostEnds { ends.removeFirst(Self.mostEnds / 2) }
+    ends.append((muxer.position, frames))
   }
 
   func checkpoint(_ facts: PacketFileFacts) throws(SoundFileError) {
-    try muxer.flush()
-    try correctHead(facts, isLast: false)
+    try orCut { () throws(SoundFileError) in
+      try muxer.flush()
+      try correctHead(facts, isLast: false)
+    }
   }
 
   func finish(_ facts: PacketFileFacts) throws(SoundFileError) {
-    try muxer.finish()
-    try correctHead(facts, isLast: true)
-    if container == .ogg { try endLastPage(facts) }
+    try orCut { () throws(SoundFileError) in
+      try muxer.finish()
+      try correctHead(facts, isLast: true)
+      if container == .ogg { try endLastPage(facts) }
+    }
+  }
+
+  /// Writes something. If that fails, because the disk is full for example, a FLAC file ends with its last
+  /// complete packet: `flac` takes a part of one for damage.
+  private func orCut(_ write: () throws(SoundFileError) -> Void) throws(SoundFileError) {
+    if let failure { throw failure }
+    do throws(SoundFileError) {
+      try write()
+    } catch {
+      failure = error
+      if let count = try? store.byteCount(), let end = ends.last(where: { $0.offset <= count }) {
+        try? store.setByteCount(end.offset)
+        try? setStreamLength(end.frames)
+      }
+      throw error
+    }
+  }
+
+  /// Stores the length of a FLAC file that was cut. The header is in place already.
+  private func setStreamLength(_ frames: Int64) throws(SoundFileError) {
+    guard let old = try store.bytes(at: 8 + 13, count: 1)?.first else { return }
+    let word = UInt64(old & 0xF0) << 32 | UInt64(frames) & 0xF_FFFF_FFFF
+    try store.write(
+      [UInt8](word, count: 5, bigEndian: true) + [UInt8](repeating: 0, count: 16), at: 8 + 13)
   }
 
   // MARK: Header fields that libavformat leaves open

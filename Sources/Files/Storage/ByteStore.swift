@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// The random-access storage of a sound file.
 ///
@@ -22,9 +23,13 @@ package protocol ByteStore: AnyObject, Sendable {
   func setByteCount(_ count: Int64) throws(SoundFileError)
   /// Waits until everything written is on permanent storage, as far as the system reports it.
   func synchronize() throws(SoundFileError)
+  /// Returns the first part of a range that is in no hole; its empty end if there is none.
+  func nextData(in range: Range<Int64>) -> Range<Int64>
 }
 
 extension ByteStore {
+  package func nextData(in range: Range<Int64>) -> Range<Int64> { range }
+
   /// Returns `count` bytes starting at an offset, or nil if the store does not have them all.
   package func bytes(at offset: Int64, count: Int) throws(SoundFileError) -> [UInt8]? {
     let total = try byteCount()
@@ -38,21 +43,31 @@ extension ByteStore {
     return try done.get() == count ? bytes : nil
   }
 
-  /// Copies a byte range of another store to `offset` and returns the end of the copy. Fails if the
-  /// other store lacks part of the range.
+  /// Copies a byte range of another store to `offset`, where this one has nothing yet, and returns the end of
+  /// the copy. Holes stay holes. Fails if the other store lacks part of the range.
   func copy(
     _ part: Range<Int64>, of other: any ByteStore, to offset: Int64
   ) throws(SoundFileError) -> Int64 {
-    var position = part.lowerBound
-    while position < part.upperBound {
-      let count = Int(min(1 << 20, part.upperBound - position))
-      guard let block = try other.bytes(at: position, count: count) else {
-        throw SoundFileError(.truncated, path: other.name)
-      }
-      try write(block, at: offset + position - part.lowerBound)
-      position += Int64(count)
+    guard try part.upperBound <= other.byteCount() else {
+      throw SoundFileError(.truncated, path: other.name)
     }
-    return offset + Int64(part.count)
+    var rest = part
+    while !rest.isEmpty {
+      let data = other.nextData(in: rest)
+      rest = data.upperBound..<part.upperBound
+      var position = data.lowerBound
+      while position < data.upperBound {
+        let count = Int(min(1 << 20, data.upperBound - position))
+        guard let block = try other.bytes(at: position, count: count) else {
+          throw SoundFileError(.truncated, path: other.name)
+        }
+        try write(block, at: offset + position - part.lowerBound)
+        position += Int64(count)
+      }
+    }
+    let end = offset + Int64(part.count)
+    if try byteCount() < end { try setByteCount(end) }
+    return end
   }
 
   /// Replaces the store's contents atomically: see `FileStore.replaceContents`. Other stores
@@ -90,13 +105,13 @@ package final class FileStore: ByteStore {
   package let isPlain: Bool
   /// False for a file that had no name when it was opened, so that nobody can delete it.
   private let hasName: Bool
-  private let descriptor: Int32
+  let descriptor: Int32
 
   /// Opens an existing file. Blocks.
   package init(path: String, isWritable: Bool = false) throws(SoundFileError) {
     // O_NONBLOCK: a pipe without a writer must not hang the caller.
     let mode = isWritable ? O_RDWR : O_RDONLY
-    let opened = unsafe open(path, mode | O_CLOEXEC | O_NONBLOCK)
+    let opened = unsafe open(path.systemName, mode | O_CLOEXEC | O_NONBLOCK)
     guard opened >= 0 else {
       if isWritable, [EACCES, EPERM, EROFS].contains(errno) {
         throw SoundFileError(writing: errno, path: path)
@@ -131,13 +146,24 @@ package final class FileStore: ByteStore {
   /// - Parameter isReplacing: True to truncate an existing file; false to fail if there is one.
   package init(creating path: String, isReplacing: Bool) throws(SoundFileError) {
     let flags = O_RDWR | O_CREAT | O_CLOEXEC | (isReplacing ? O_TRUNC : O_EXCL)
-    descriptor = unsafe open(path, flags, 0o666)
+    descriptor = unsafe open(path.systemName, flags, 0o666)
     guard descriptor >= 0 else { throw SoundFileError(writing: errno, path: path) }
     var status = stat()
     isPlain = unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     hasName = status.st_nlink > 0
     name = path
     isWritable = true
+  }
+
+  /// Takes over a new plain file.
+  ///
+  /// - Parameter name: For messages.
+  init(_ descriptor: Int32, named name: String) {
+    self.descriptor = descriptor
+    self.name = name
+    (isWritable, isPlain) = (true, true)
+    var status = stat()
+    hasName = unsafe fstat(descriptor, &status) == 0 && status.st_nlink > 0
   }
 
   deinit { close(descriptor) }
@@ -179,6 +205,15 @@ package final class FileStore: ByteStore {
     }
   }
 
+  package func nextData(in range: Range<Int64>) -> Range<Int64> {
+    let data = Int64(lseek(descriptor, off_t(range.lowerBound), seekData))
+    // ENXIO: nothing but a hole follows. Other errors: the file system has no holes.
+    if data < 0, errno != ENXIO { return range }
+    guard data >= 0, data < range.upperBound else { return range.upperBound..<range.upperBound }
+    let hole = Int64(lseek(descriptor, off_t(data), seekHole))
+    return data..<(hole > data ? min(hole, range.upperBound) : range.upperBound)
+  }
+
   package func setByteCount(_ count: Int64) throws(SoundFileError) {
     guard isWritable else { throw SoundFileError(.notForWriting, path: name) }
     // Only a regular file has a length to set.
@@ -205,9 +240,8 @@ package final class FileStore: ByteStore {
 
   /// Replaces the file's contents atomically. Blocks.
   ///
-  /// `write` fills a new file in the same folder. Once that file is on disk, it is renamed over
-  /// this one. If the process is killed, the old or the new file remains complete, possibly with a
-  /// hidden temporary file beside it.
+  /// `write` fills a new file, which takes the name of this one once it is on disk. If the process is
+  /// killed, the old or the new file remains complete.
   ///
   /// Reads in progress return the old contents.
   func replaceContents(
@@ -217,68 +251,28 @@ package final class FileStore: ByteStore {
     guard unsafe fstat(descriptor, &own) == 0 else {
       throw SoundFileError(errno: errno, path: name)
     }
-    // A symbolic link stays; the file that it points to is replaced.
-    guard let resolved = unsafe realpath(name, nil) else {
+    var named = stat()
+    guard unsafe stat(name.systemName, &named) == 0 else {
       throw SoundFileError(.vanished, path: name)
     }
-    let path = unsafe String(cString: resolved)
-    unsafe free(resolved)
-    var named = stat()
-    guard unsafe stat(path, &named) == 0, own.st_dev == named.st_dev, own.st_ino == named.st_ino
+    guard own.st_dev == named.st_dev, own.st_ino == named.st_ino
     else { throw SoundFileError(.cannotWrite("another file has its name now"), path: name) }
-
-    let slash = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
-    let folder = String(path[..<slash])
-    let start = String(decoding: path[slash...].utf8.prefix(200), as: UTF8.self)
-    let new = try makeBeside("\(folder).\(start).\(getpid())")
-    do throws(SoundFileError) {
-      // Until the old file's permissions are copied, only the owner may read the new file.
-      guard fchmod(new.descriptor, 0o600) == 0 else {
-        throw SoundFileError(writing: errno, path: name)
-      }
-      try write(new)
-      // Changing the owner may need privileges, so a failure is ignored.
-      _ = fchown(new.descriptor, own.st_uid, own.st_gid)
-      guard fchmod(new.descriptor, own.st_mode & 0o7777) == 0 else {
-        throw SoundFileError(writing: errno, path: name)
-      }
-      try new.synchronize()
-      guard unsafe rename(new.name, path) == 0 else {
-        throw SoundFileError(writing: errno, path: name)
-      }
-    } catch {
-      new.remove()
-      throw error.path == new.name ? SoundFileError(error.kind, path: name) : error
-    }
+    let new = try UnfinishedFile(name, isReplacing: true)
+    try new.naming { () throws(SoundFileError) in try write(new.store) }
+    try new.finish()
     // From now on the descriptor refers to the new file.
-    while dup2(new.descriptor, descriptor) < 0 {
+    while dup2(new.store.descriptor, descriptor) < 0 {
       guard errno == EINTR || errno == EBUSY else {
         throw SoundFileError(writing: errno, path: name)
       }
     }
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    // The rename is on disk only after the folder is synchronized.
-    let directory = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard directory >= 0 else { return }
-    fsync(directory)
-    close(directory)
-  }
-
-  /// Creates a file with a unique name that begins with `start`.
-  private func makeBeside(_ start: String) throws(SoundFileError) -> FileStore {
-    var number = 0
-    while true {
-      do throws(SoundFileError) {
-        return try FileStore(creating: "\(start).\(number)", isReplacing: false)
-      } catch {
-        guard error.kind == .exists, number < 100 else {
-          throw SoundFileError(error.kind, path: name)
-        }
-        number += 1
-      }
-    }
   }
 
   /// Deletes the file if it is a regular one.
-  package func remove() { if isPlain { unsafe unlink(name) } }
+  package func remove() { if isPlain { unsafe unlink(name.systemName) } }
 }
+
+/// SEEK_DATA and SEEK_HOLE of `lseek`, which Swift does not import.
+private let seekData: Int32 = 3
+private let seekHole: Int32 = 4

@@ -65,6 +65,8 @@ package final class StreamParser {
   private var isOver = false
   /// Counts seeks, to detect one made from within a closure.
   private var seeks = 0
+  /// Bytes in which no frames were found before the latest discontinuity.
+  private var searchedBefore = 0
   /// True if no bytes have come since the latest seek.
   private var isAtSeek = false
   /// Packets delivered, and their bytes.
@@ -129,6 +131,7 @@ package final class StreamParser {
       // A header with a gap cannot be parsed, but frames can begin anywhere.
       let isHeadless = bytes.isEmpty || !candidates.isEmpty
       guard isHeadless else { throw .lostSync }
+      searchedBefore += bytes.count
       bytes = []
       skipped = 0
       for index in candidates.indices { candidates[index].offset = 0 }
@@ -251,7 +254,7 @@ package final class StreamParser {
         return
       }
     }
-    guard bytes.count < Self.searchedBytes else { throw .unsupportedContainer }
+    guard searchedBefore + bytes.count < Self.searchedBytes else { throw .unsupportedContainer }
   }
 
   // MARK: Packets

@@ -42,16 +42,7 @@ package struct BundleFolders: Hashable, Sendable {
 enum FileFacts {
   /// Returns the names in a folder, sorted; none if it cannot be read.
   static func names(inFolder path: String) -> [String] {
-    guard let folder = unsafe opendir(path) else { return [] }
-    defer { unsafe closedir(folder) }
-    var names: [String] = []
-    while let entry = unsafe readdir(folder) {
-      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
-        unsafe String(cString: UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self))
-      }
-      if name != ".", name != ".." { names.append(name) }
-    }
-    return names.sorted()
+    System.names(inFolder: path)?.sorted() ?? []
   }
 
   /// Returns a number that changes when a file below `folder` is added, removed, replaced or written: a

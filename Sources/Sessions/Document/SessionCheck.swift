@@ -1,3 +1,5 @@
+import System
+
 /// A check of everything in a document that the form of single values does not show: names,
 /// references, files, plugins and formats.
 package struct SessionCheck {
@@ -99,22 +101,22 @@ package struct SessionCheck {
   private static func checkUnique(
     _ names: [(path: SessionPath, name: String)], _ faults: inout [SessionFault]
   ) {
-    var first: [String: SessionPath] = [:]
+    var first: [Name: SessionPath] = [:]
     for (path, name) in names {
-      if let other = first[name] {
+      if let other = first[Name(name)] {
         faults.append(SessionFault(.error, path, "“\(name)” is there twice: \(other) has it, too"))
       } else {
-        first[name] = path
+        first[Name(name)] = path
       }
     }
   }
 
   private static func checkBuses(_ document: SessionDocument, _ faults: inout [SessionFault]) {
     let names = document.buses.map(\.name)
-    let known = Set(names)
+    let known = Set(names.map(Name.init))
     func check(_ bus: String?, _ ports: [String], _ path: SessionPath) {
       guard let bus else { return }
-      if !known.contains(bus) {
+      if !known.contains(Name(bus)) {
         let near = NearWords.question(bus, in: names)
         faults.append(
           SessionFault(.error, path.appending(key: "bus"), "there is no bus “\(bus)”\(near)"))
@@ -130,23 +132,25 @@ package struct SessionCheck {
       check(track.bus, track.ports, SessionPath([.key("tracks"), .index(index)]))
     }
     let outputs = Dictionary(
-      document.buses.map { ($0.name, $0.bus) }, uniquingKeysWith: { first, _ in first })
-    var told: Set<String> = []
+      document.buses.map { (Name($0.name), $0.bus.map(Name.init)) },
+      uniquingKeysWith: { first, _ in first })
+    var told: Set<Name> = []
     for (index, bus) in document.buses.enumerated() {
       let path = SessionPath([.key("buses"), .index(index)])
       check(bus.bus, bus.ports, path)
-      var walk = [bus.name]
+      let own = Name(bus.name)
+      var walk = [own]
       while let next = outputs[walk[walk.count - 1]] ?? nil, walk.count <= names.count {
         walk.append(next)
-        if next == bus.name { break }
+        if next == own { break }
       }
       // Each cycle is reported once, at its first bus.
-      if walk.count > 1, walk.last == bus.name, !told.contains(bus.name) {
+      if walk.count > 1, walk.last == own, !told.contains(own) {
         told.formUnion(walk)
         faults.append(
           SessionFault(
             .error, path.appending(key: "bus"),
-            "the buses feed each other in a cycle: \(walk.joined(separator: " -> "))"))
+            "the buses feed each other in a cycle: \(walk.map(\.text).joined(separator: " -> "))"))
       }
     }
   }
@@ -168,11 +172,11 @@ package struct SessionCheck {
       }
     }
     let played = Dictionary(
-      document.tracks.flatMap { track in track.files.map { ($0, track.name) } },
+      document.tracks.flatMap { track in track.files.map { (Name($0), track.name) } },
       uniquingKeysWith: { first, _ in first })
     for (index, recording) in document.recordings.enumerated() {
       let path = SessionPath([.key("recordings"), .index(index)])
-      if let track = played[recording.file] {
+      if let track = played[Name(recording.file)] {
         faults.append(
           SessionFault(
             .error, path.appending(key: "file"),
@@ -187,16 +191,16 @@ package struct SessionCheck {
 
   private static func checkGroups(_ document: SessionDocument, _ faults: inout [SessionFault]) {
     let names = document.tracks.map(\.name)
-    let known = Set(names)
-    var owners: [String: String] = [:]
+    let known = Set(names.map(Name.init))
+    var owners: [Name: String] = [:]
     for (index, group) in document.groups.enumerated() {
       let path = SessionPath([.key("groups"), .index(index), .key("tracks")])
       for (number, name) in group.tracks.enumerated() {
         let path = path.appending(index: number)
-        if !known.contains(name) {
+        if !known.contains(Name(name)) {
           let near = NearWords.question(name, in: names)
           faults.append(SessionFault(.error, path, "there is no track “\(name)”\(near)"))
-        } else if let owner = owners.updateValue(group.name, forKey: name) {
+        } else if let owner = owners.updateValue(group.name, forKey: Name(name)) {
           faults.append(SessionFault(.error, path, "the group “\(owner)” has this track already"))
         }
       }
@@ -257,7 +261,7 @@ package struct SessionCheck {
 /// The shapes of a document's values by path, for many paths of one document.
 private struct SessionTargets {
   private let document: SessionDocument
-  private let tracks, buses: [String: Int]
+  private let tracks, buses: [Name: Int]
 
   init(_ document: SessionDocument) {
     self.document = document
@@ -265,8 +269,8 @@ private struct SessionTargets {
     buses = Self.indices(document.buses.map(\.name))
   }
 
-  private static func indices(_ names: [String]) -> [String: Int] {
-    Dictionary(names.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+  private static func indices(_ names: [String]) -> [Name: Int] {
+    Dictionary(names.enumerated().map { (Name($1), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   /// Returns the shape at a path. Looks at the track or bus of the path alone.
@@ -278,12 +282,12 @@ private struct SessionTargets {
     }
     switch (list, path.steps[1]) {
     case ("tracks", .name(let name)):
-      guard let index = tracks[name] else { throw unknown(name, among: tracks, path) }
+      guard let index = tracks[Name(name)] else { throw unknown(name, among: tracks, path) }
       single.tracks = [document.tracks[index]]
     case ("tracks", .index(let index)) where document.tracks.indices.contains(index):
       single.tracks = [document.tracks[index]]
     case ("buses", .name(let name)):
-      guard let index = buses[name] else { throw unknown(name, among: buses, path) }
+      guard let index = buses[Name(name)] else { throw unknown(name, among: buses, path) }
       single.buses = [document.buses[index]]
     case ("buses", .index(let index)) where document.buses.indices.contains(index):
       single.buses = [document.buses[index]]
@@ -293,10 +297,10 @@ private struct SessionTargets {
     return try single.shape(at: path)
   }
 
-  private func unknown(_ name: String, among names: [String: Int], _ path: SessionPath)
+  private func unknown(_ name: String, among names: [Name: Int], _ path: SessionPath)
     -> SessionError
   {
-    let near = NearWords.question(name, in: names.keys.sorted())
+    let near = NearWords.question(name, in: names.keys.map(\.text).sorted())
     return .edit(path: path.description, reason: "there is no element “\(name)”\(near)")
   }
 }

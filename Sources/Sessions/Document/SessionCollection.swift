@@ -1,4 +1,5 @@
 import Glibc
+import System
 
 /// Copies the sound files of a session that lie outside its folder into the folder `audio`.
 ///
@@ -43,7 +44,7 @@ package struct SessionCollection {
   /// - Throws: `SessionError`: the folder cannot be written. What was collected before stays so.
   package func run(report: (Item) -> Void = { _ in }) throws(SessionError) -> Outcome {
     var outcome = Outcome()
-    var known: [String: Item] = [:]
+    var known: [Name: Item] = [:]
     for (index, track) in store.document.tracks.enumerated() {
       var files = track.files
       for (number, name) in files.enumerated() {
@@ -54,7 +55,7 @@ package struct SessionCollection {
           }
           continue
         }
-        if let item = known[source] {
+        if let item = known[Name(source)] {
           files[number] = item.file
         } else {
           if let reason = reasonAgainst(source) {
@@ -62,7 +63,7 @@ package struct SessionCollection {
             continue
           }
           let item = try collect(source)
-          known[source] = item
+          known[Name(source)] = item
           outcome.items.append(item)
           report(item)
           files[number] = item.file
@@ -78,26 +79,21 @@ package struct SessionCollection {
     return outcome
   }
 
-  private func isInside(_ path: String) -> Bool { path.hasPrefix(store.folder.path + "/") }
+  private func isInside(_ path: String) -> Bool {
+    path.beginsWithBytes(of: "\(store.folder.path)/")
+  }
 
   private func isLink(_ path: String) -> Bool {
     var status = stat()
-    return unsafe lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+    return unsafe lstat(path.systemName, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
   }
 
   /// Returns a remark for each link in the folder of a state that leads out of the session.
   private func links(in folder: String) -> [String] {
-    guard let directory = unsafe opendir(folder) else { return [] }
-    defer { unsafe closedir(directory) }
     var remarks: [String] = []
-    while let entry = unsafe readdir(directory) {
-      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
-        unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-      }
+    for name in names(inFolder: folder) ?? [] {
       let path = "\(folder)/\(name)"
-      guard isLink(path), let target = unsafe realpath(path, nil) else { continue }
-      defer { unsafe free(target) }
-      let real = unsafe String(cString: target)
+      guard isLink(path), let real = resolvedPath(path) else { continue }
       if !isInside(real) { remarks.append("\(path): the plugin uses \(real), which is not copied") }
     }
     return remarks.sorted()
@@ -106,7 +102,7 @@ package struct SessionCollection {
   /// Copies a file under the first free name, or finds its copy.
   private func collect(_ source: String) throws(SessionError) -> Item {
     let folder = store.folder
-    let input = unsafe open(source, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let input = unsafe open(source.systemName, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard input >= 0 else { throw SessionFolder.failure("open", source) }
     defer { close(input) }
     var status = stat()
@@ -114,7 +110,7 @@ package struct SessionCollection {
       throw .unsafePath(file: source, reason: "it is not a plain file")
     }
     let size = Int64(status.st_size)
-    let last = source.split(separator: "/").last.map(String.init) ?? "sound"
+    let last = source.pathNames.last.map(String.init) ?? "sound"
     let part = "\(Self.audioFolder)/.collect.part"
     var isCopied = false
     defer { if isCopied { try? folder.remove(part) } }
@@ -140,13 +136,12 @@ package struct SessionCollection {
 
   /// Returns a file's name with a number before its extension, if the number is not 1.
   private static func name(_ file: String, _ number: Int) -> String {
-    let dot = file.lastIndex(of: ".").flatMap { $0 == file.startIndex ? nil : $0 } ?? file.endIndex
-    let end = file[dot...].utf8.count <= 32 ? String(file[dot...]) : ""
-    var stem = String(end.isEmpty ? file[...] : file[..<dot])
+    let end = file.pathExtension.utf8.count <= 32 ? String(file.pathExtension) : ""
+    var stem = end.isEmpty ? file : String(file.pathStem)
     // A hidden file, or the name of a file that is being copied.
-    if stem.hasPrefix(".") { stem = "_" + stem.dropFirst() }
+    if let rest = stem.bytes(after: ".") { stem = "_\(rest)" }
     let suffix = number == 1 ? end : "-\(number)\(end)"
-    while stem.utf8.count + suffix.utf8.count > 255 { stem.removeLast() }
+    while stem.utf8.count + suffix.utf8.count > 255 { stem.unicodeScalars.removeLast() }
     return stem + suffix
   }
 

@@ -1,3 +1,5 @@
+import System
+
 /// An edit of a session document. The journal, `cuejack set` and OSC use it.
 package enum SessionEdit: Sendable, Equatable {
   /// Sets the value at a path. Null restores the default, or removes an optional value.
@@ -19,24 +21,24 @@ package enum SessionEdit: Sendable, Equatable {
     guard let sign = Self.sign(of: text) else {
       throw .edit(path: excerpt(text), reason: "this is no PATH=VALUE")
     }
-    var left = text[..<sign]
-    let isAddition = left.last == "+"
+    var left = text.utf8[..<sign]
+    let isAddition = left.last == UInt8(ascii: "+")
     if isAddition { left.removeLast() }
-    let path = try SessionPath(String(left))
+    let path = try SessionPath(String(Substring(left)))
     let shape = try document.shape(at: path)
     let value = try shape.value(
-      from: String(text[text.index(after: sign)...]), at: path, isElement: isAddition)
+      from: String(text[text.utf8.index(after: sign)...]), at: path, isElement: isAddition)
     self = isAddition ? .add(path, value, at: nil) : .set(path, value)
   }
 
   /// Returns the first equals sign that is not inside brackets.
   private static func sign(of text: String) -> String.Index? {
     var depth = 0
-    for index in text.indices {
-      switch text[index] {
-      case "[": depth += 1
-      case "]": depth -= 1
-      case "=" where depth <= 0: return index
+    for index in text.utf8.indices {
+      switch text.utf8[index] {
+      case UInt8(ascii: "["): depth += 1
+      case UInt8(ascii: "]"): depth -= 1
+      case UInt8(ascii: "=") where depth <= 0: return index
       default: break
       }
     }
@@ -147,7 +149,9 @@ extension SessionDocument {
       if path.isEmpty { return try apply(.replace(value), to: &tree) }
       let old = try name(at: path, in: &tree)
       try set(value, at: path, in: &tree)
-      if let old, let new = value.string, old != new { rename(path, from: old, to: new, in: &tree) }
+      if let old, let new = value.string, !old.isSameName(as: new) {
+        rename(path, from: old, to: new, in: &tree)
+      }
     case .add(let path, let value, let index):
       try visit(&tree, .record(shape), path) { slot, shape, absent throws(SessionError) in
         guard let element = shape.element, var elements = (slot ?? absent)?.elements else {
@@ -329,7 +333,9 @@ extension SessionDocument {
           ? "the list is empty"
           : "there is no element \(index): 0 to \(elements.count - 1) are there")
     case .name(let name), .key(let name):
-      if let index = elements.firstIndex(where: { label(of: $0) == name }) { return index }
+      if let index = elements.firstIndex(where: { label(of: $0)?.isSameName(as: name) == true }) {
+        return index
+      }
       let names = elements.compactMap(label)
       let near = NearWords.question(name, in: names)
       throw .edit(path: path.description, reason: "there is no element with this name\(near)")
@@ -444,11 +450,11 @@ extension SessionDocument {
     _ port: String, of session: String, _ list: String, from old: String, to new: String
   ) -> String {
     let client = Self.clientName(for: session) + ":"
-    guard port.hasPrefix(client) else { return port }
-    let rest = port.dropFirst(client.count)
+    guard let rest = port.bytes(after: client) else { return port }
     if list == "name" { return "\(Self.clientName(for: new)):\(rest)" }
-    let stem = Self.portStem(for: old) + "_"
-    guard rest.hasPrefix(stem), UInt(rest.dropFirst(stem.count)) != nil else { return port }
-    return "\(client)\(Self.portStem(for: new))_\(rest.dropFirst(stem.count))"
+    guard let number = rest.bytes(after: Self.portStem(for: old) + "_"), UInt(number) != nil else {
+      return port
+    }
+    return "\(client)\(Self.portStem(for: new))_\(number)"
   }
 }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import System
 
 /// The folder of a session. Every access goes through its descriptor and follows no symbolic link,
 /// so that a hostile session reaches no file outside.
@@ -15,22 +16,23 @@ package final class SessionFolder: Sendable {
   ///
   /// - Throws: `SessionError.system`.
   package convenience init(opening path: String) throws(SessionError) {
-    let descriptor = unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    let descriptor = unsafe Glibc.open(path.systemName, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else { throw Self.failure("open", path) }
-    guard let real = unsafe realpath(path, nil) else {
+    guard let real = resolvedPath(path) else {
       let error = Self.failure("open", path)
       close(descriptor)
       throw error
     }
-    defer { unsafe free(real) }
-    unsafe self.init(path: String(cString: real), descriptor)
+    self.init(path: real, descriptor)
   }
 
   /// Creates a folder if there is none, and opens it. Its parent must exist.
   ///
   /// - Throws: `SessionError.system`.
   package convenience init(creating path: String) throws(SessionError) {
-    if unsafe mkdir(path, 0o777) != 0, errno != EEXIST { throw Self.failure("create", path) }
+    if unsafe mkdir(path.systemName, 0o777) != 0, errno != EEXIST {
+      throw Self.failure("create", path)
+    }
     try self.init(opening: path)
   }
 
@@ -65,7 +67,7 @@ package final class SessionFolder: Sendable {
   /// Returns the path of a file that the document names: as it is if it is absolute, else in this
   /// folder.
   package func location(of file: String) -> String {
-    file.hasPrefix("/") ? file : Self.normalized("\(path)/\(file)")
+    file.isAbsolutePath ? file : Self.normalized("\(path)/\(file)")
   }
 
   /// Returns how the document should name a file: relative to this folder if it is inside or at
@@ -73,21 +75,21 @@ package final class SessionFolder: Sendable {
   ///
   /// - Parameter location: An absolute path.
   package func name(for location: String) -> String {
-    let file = Self.normalized(location).split(separator: "/")
-    let folder = path.split(separator: "/")
+    let file = Self.normalized(location).pathNames.map(Name.init)
+    let folder = path.pathNames.map(Name.init)
     let shared = zip(file, folder).prefix { $0 == $1 }.count
     let up = folder.count - shared
     // Folders right below the root have nothing to do with each other.
     guard up == 0 || up <= 2 && shared > 1, shared < file.count else {
-      return "/" + file.joined(separator: "/")
+      return "/" + file.map(\.text).joined(separator: "/")
     }
-    return (Array(repeating: "..", count: up) + file[shared...]).joined(separator: "/")
+    return (Array(repeating: "..", count: up) + file[shared...].map(\.text)).joined(separator: "/")
   }
 
   /// Resolves `.` and `..` in an absolute path, without looking at the file system.
   static func normalized(_ path: String) -> String {
     var parts: [Substring] = []
-    for part in path.split(separator: "/") {
+    for part in path.pathNames {
       switch part {
       case ".": break
       case "..": _ = parts.popLast()
@@ -120,7 +122,8 @@ package final class SessionFolder: Sendable {
     do throws(SessionError) {
       let (parent, last) = try openParent(of: name, isCreating: false)
       defer { close(parent) }
-      let folder = unsafe openat(parent, last, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+      let folder = unsafe openat(
+        parent, last.systemName, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
       if folder < 0 { throw failure("open", name) }
       close(folder)
       return "\(path)/\(name)"
@@ -132,7 +135,7 @@ package final class SessionFolder: Sendable {
 
   private func isLink(_ name: String, in parent: CInt) throws(SessionError) -> Bool {
     var status = stat()
-    guard unsafe fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+    guard unsafe fstatat(parent, name.systemName, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
       if errno == ENOENT { return false }
       throw failure("open", name)
     }
@@ -142,19 +145,19 @@ package final class SessionFolder: Sendable {
   /// Opens the folder that a file lies in. The caller closes it.
   private func openParent(of file: String, isCreating: Bool) throws(SessionError) -> (CInt, String)
   {
-    guard TextRule.pathInside.allows(file), let name = file.split(separator: "/").last else {
+    guard TextRule.pathInside.allows(file), let name = file.pathNames.last else {
       throw .unsafePath(file: file, reason: "this is not \(TextRule.pathInside.words)")
     }
     var current = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     guard current >= 0 else { throw failure("open", file) }
-    for part in file.split(separator: "/").dropLast() {
-      if isCreating, unsafe mkdirat(current, String(part), 0o777) != 0, errno != EEXIST {
+    for part in file.pathNames.dropLast() {
+      if isCreating, unsafe mkdirat(current, String(part).systemName, 0o777) != 0, errno != EEXIST {
         let error = failure("create", file)
         close(current)
         throw error
       }
       let next = unsafe openat(
-        current, String(part), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        current, String(part).systemName, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
       let error = next < 0 ? failure("open", file) : nil
       close(current)
       if let error { throw error }
@@ -175,7 +178,7 @@ package final class SessionFolder: Sendable {
     defer { close(parent) }
     // Without O_NONBLOCK, a named pipe would block the call.
     let opened = unsafe openat(
-      parent, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode)
+      parent, name.systemName, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode)
     guard opened >= 0 else { throw failure(isCreating ? "create" : "open", file) }
     var status = stat()
     guard unsafe fstat(opened, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -286,7 +289,7 @@ package final class SessionFolder: Sendable {
       let (parent, name) = try openParent(of: file, isCreating: false)
       defer { close(parent) }
       var status = stat()
-      return unsafe fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+      return unsafe fstatat(parent, name.systemName, &status, AT_SYMLINK_NOFOLLOW) == 0
     } catch {
       if case .system(_, _, ENOENT, _) = error { return false }
       throw error
@@ -301,29 +304,21 @@ package final class SessionFolder: Sendable {
     defer { close(from) }
     let (to, second) = try openParent(of: file, isCreating: true)
     defer { close(to) }
-    // A link fails if the name is taken; a rename would replace the file.
-    if unsafe linkat(from, first, to, second, 0) == 0 {
-      unsafe unlinkat(from, first, 0)
+    if moveWithoutReplacing(first, in: from, to: second, in: to) {
       _ = fsync(to)
       return true
     }
     if errno == EEXIST { return false }
-    // Some file systems have no hard links.
-    guard errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS else {
-      throw failure("create", file)
-    }
-    var status = stat()
-    if unsafe fstatat(to, second, &status, AT_SYMLINK_NOFOLLOW) == 0 { return false }
-    guard unsafe renameat(from, first, to, second) == 0 else { throw failure("create", file) }
-    _ = fsync(to)
-    return true
+    throw failure("create", file)
   }
 
   /// Removes a file, if it exists.
   package func remove(_ file: String) throws(SessionError) {
     let (parent, name) = try openParent(of: file, isCreating: false)
     defer { close(parent) }
-    if unsafe unlinkat(parent, name, 0) != 0, errno != ENOENT { throw failure("remove", file) }
+    if unsafe unlinkat(parent, name.systemName, 0) != 0, errno != ENOENT {
+      throw failure("remove", file)
+    }
   }
 
   /// Removes a folder inside this one with all that is in it, such as a plugin's old state. Links in it are

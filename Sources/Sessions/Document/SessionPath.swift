@@ -1,3 +1,5 @@
+import System
+
 /// The path of a value in a session document, such as `tracks[drums].chain[0].parameters.gain`.
 ///
 /// An element of a list is given by its index, from 0 on, or by its name or id. A name that is a
@@ -12,6 +14,14 @@ package struct SessionPath: Sendable, Hashable {
     case index(Int)
     /// An element of a list by its name or id, or a member of an object with free keys.
     case name(String)
+
+    package static func == (a: Self, b: Self) -> Bool {
+      switch (a, b) {
+      case (.index(let a), .index(let b)): a == b
+      case (.key(let a), .key(let b)), (.name(let a), .name(let b)): a.isSameName(as: b)
+      default: false
+      }
+    }
   }
   package var steps: [Step]
 
@@ -54,58 +64,61 @@ package struct SessionPath: Sendable, Hashable {
       throw failure("the path is longer than \(Self.mostBytes) bytes")
     }
     steps = []
-    var rest = text[...]
-    while !rest.isEmpty {
+    var rest = text.utf8[...]
+    while let first = rest.first {
       guard steps.count < Self.mostSteps else {
         throw failure("the path has more than \(Self.mostSteps) steps")
       }
-      if rest.first == "[" {
+      if first == UInt8(ascii: "[") {
         rest.removeFirst()
         steps.append(try Self.bracket(&rest, failure))
       } else {
         if !steps.isEmpty {
-          guard rest.removeFirst() == "." else {
-            throw failure("“.” or “[” is missing before “\(excerpt(String(rest)))”")
+          guard first == UInt8(ascii: ".") else {
+            throw failure("“.” or “[” is missing before “\(excerpt(String(Substring(rest))))”")
           }
+          rest.removeFirst()
         }
-        let key = rest.prefix { $0 != "." && $0 != "[" }
+        let bytes = rest.prefix { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "[") }
+        let key = String(Substring(bytes))
         guard Self.isKey(key) else {
-          throw failure("“\(excerpt(String(key)))” is no key: letters, digits and underscores")
+          throw failure("“\(excerpt(key))” is no key: letters, digits and underscores")
         }
-        steps.append(.key(String(key)))
-        rest = rest[key.endIndex...]
+        steps.append(.key(key))
+        rest = rest[bytes.endIndex...]
       }
     }
   }
 
   private static func bracket(
-    _ rest: inout Substring, _ failure: (String) -> SessionError
+    _ rest: inout Substring.UTF8View, _ failure: (String) -> SessionError
   ) throws(SessionError) -> Step {
-    if rest.first == "\"" {
+    let (quote, end) = (UInt8(ascii: "\""), UInt8(ascii: "]"))
+    if rest.first == quote {
       // The end is the first quotation mark without a backslash before it.
-      var end = rest.index(after: rest.startIndex)
+      var last = rest.index(after: rest.startIndex)
       var isEscaped = false
-      while end < rest.endIndex, isEscaped || rest[end] != "\"" {
-        isEscaped = !isEscaped && rest[end] == "\\"
-        end = rest.index(after: end)
+      while last < rest.endIndex, isEscaped || rest[last] != quote {
+        isEscaped = !isEscaped && rest[last] == UInt8(ascii: "\\")
+        last = rest.index(after: last)
       }
-      guard end < rest.endIndex else { throw failure("the closing quotation mark is missing") }
-      let quoted = rest[...end]
-      rest = rest[rest.index(after: end)...]
-      guard rest.first == "]" else { throw failure("“]” is missing") }
+      guard last < rest.endIndex else { throw failure("the closing quotation mark is missing") }
+      let quoted = rest[...last]
+      rest = rest[rest.index(after: last)...]
+      guard rest.first == end else { throw failure("“]” is missing") }
       rest.removeFirst()
       do throws(JSON5Fault) {
-        guard case .text(let name) = try JSON5Parser.parse(Array(quoted.utf8)) else {
+        guard case .text(let name) = try JSON5Parser.parse(Array(quoted)) else {
           throw JSON5Fault(line: 1, column: 1, reason: "this is no text")
         }
         return .name(name)
       } catch {
-        throw failure("\(quoted): \(error.reason)")
+        throw failure("\(Substring(quoted)): \(error.reason)")
       }
     }
-    guard let end = rest.firstIndex(of: "]") else { throw failure("“]” is missing") }
-    let inside = String(rest[..<end])
-    rest = rest[rest.index(after: end)...]
+    guard let last = rest.firstIndex(of: end) else { throw failure("“]” is missing") }
+    let inside = String(Substring(rest[..<last]))
+    rest = rest[rest.index(after: last)...]
     if inside.isEmpty { throw failure("an index or a name is missing between “[” and “]”") }
     if inside.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
       guard let index = Int(inside), index < 1 << 31 else {

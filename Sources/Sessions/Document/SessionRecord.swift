@@ -1,3 +1,5 @@
+import System
+
 /// A value that a field of a session can have.
 package protocol SessionValue: Sendable, Equatable {
   /// Creates the value from JSON that has passed the check of the field's shape; nil if it has not.
@@ -94,6 +96,9 @@ package protocol SessionRecord: SessionValue, Codable {
 }
 
 extension SessionRecord {
+  /// Returns whether two records are written in the same way: texts are compared by their bytes.
+  package static func == (a: Self, b: Self) -> Bool { a.json == b.json }
+
   package init?(json: JSONValue) {
     guard let members = json.members else { return nil }
     self.init()

@@ -1,3 +1,5 @@
+import System
+
 extension TextRule {
   static func hasControls(_ text: String) -> Bool {
     text.unicodeScalars.contains { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) }
@@ -25,13 +27,13 @@ extension TextRule {
   static let path = TextRule(
     "a path of 1 to 4095 bytes without control characters",
     pattern: "^[^\\u0000-\\u001f\\u007f]+$", upTo: 4095
-  ) { !$0.isEmpty && !hasControls($0) && !$0.hasSuffix("/") }
+  ) { !$0.isEmpty && !hasControls($0) && $0.utf8.last != UInt8(ascii: "/") }
 
   /// A path inside the session's folder.
   static let pathInside = TextRule(
     "a path inside the session's folder, relative and without “..”", upTo: 1024
   ) { text in
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    let parts = text.pathParts
     return !hasControls(text)
       && parts.allSatisfy { !$0.isEmpty && $0 != "." && $0 != ".." && $0.utf8.count <= 255 }
   }
@@ -44,8 +46,10 @@ extension TextRule {
     pattern: #"^(?!session\.(json|journal|lock))([^/.\u0000-\u001f\u007f][^/\u0000-\u001f\u007f]*)"#
       + #"(/[^/.\u0000-\u001f\u007f][^/\u0000-\u001f\u007f]*)*$"#, upTo: 1024
   ) { text in
-    pathInside.allows(text) && !text.hasPrefix(".") && !text.contains("/.")
-      && !["session.json", "session.journal", "session.lock"].contains { text.hasPrefix($0) }
+    pathInside.allows(text) && !text.pathParts.contains { $0.beginsWithBytes(of: ".") }
+      && !["session.json", "session.journal", "session.lock"].contains {
+        text.beginsWithBytes(of: $0)
+      }
   }
 
   /// A URI, such as a plugin's.

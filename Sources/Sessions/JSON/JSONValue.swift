@@ -1,7 +1,8 @@
 import FoundationEssentials
+import System
 
 /// A JSON value without a fixed type. Numbers keep 64-bit integers exact.
-package enum JSONValue: Sendable, Equatable {
+package enum JSONValue: Sendable {
   case null
   case flag(Bool)
   case integer(Int64)
@@ -61,6 +62,22 @@ package enum JSONValue: Sendable, Equatable {
     case .text: "a text"
     case .list: "a list"
     case .table: "an object"
+    }
+  }
+}
+
+extension JSONValue: Equatable {
+  /// Returns whether two values are the same. Texts are if their bytes are.
+  package static func == (a: Self, b: Self) -> Bool {
+    switch (a, b) {
+    case (.null, .null): true
+    case (.flag(let a), .flag(let b)): a == b
+    case (.integer(let a), .integer(let b)): a == b
+    case (.number(let a), .number(let b)): a == b
+    case (.text(let a), .text(let b)): a.isSameName(as: b)
+    case (.list(let a), .list(let b)): a == b
+    case (.table(let a), .table(let b)): a == b
+    default: false
     }
   }
 }

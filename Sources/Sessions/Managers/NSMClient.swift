@@ -76,7 +76,7 @@ package final class NSMClient: Sendable {
   ///   - onState: Takes each new state. Called on the client's threads.
   package init(
     _ session: any ManagedSession, name: String, url: String,
-    executable: String = CommandLine.arguments.first ?? "",
+    executable: String = commandLine.first ?? "",
     onState: @escaping @Sendable (State) -> Void = { _ in }
   ) throws(OSCError) {
     self.session = session

@@ -1,6 +1,7 @@
 import Glibc
 import Server
 import Synchronization
+import System
 
 /// What session managers ask of a running session.
 extension RunningSession: JackManagedSession {
@@ -35,7 +36,7 @@ extension RunningSession: JackManagedSession {
 
   private func open(_ project: ManagedProject) throws(SessionRunError) {
     let store = try SessionRunError.session { () throws(SessionError) in
-      if unsafe access("\(project.path)/\(SessionStore.file)", F_OK) == 0 {
+      if unsafe access("\(project.path)/\(SessionStore.file)".systemName, F_OK) == 0 {
         return try SessionStore(opening: project.path)
       }
       return try SessionStore(

@@ -1,4 +1,5 @@
 package import Pictures
+import System
 
 /// The signal flow of a session: tracks, plugins, buses, recordings and ports, and what feeds what.
 package struct SessionGraph: Sendable, Equatable {
@@ -21,42 +22,42 @@ package struct SessionGraph: Sendable, Equatable {
   }
   package private(set) var nodes: [Node] = []
   package private(set) var edges: [Edge] = []
-  private var ports: [String: Int] = [:]
+  private var ports: [Name: Int] = [:]
 
   package init(_ document: SessionDocument) {
-    var buses: [String: (entrance: Int, exit: Int)] = [:]
-    for bus in document.buses where buses[bus.name] == nil {
+    var buses: [Name: (entrance: Int, exit: Int)] = [:]
+    for bus in document.buses where buses[Name(bus.name)] == nil {
       let node = add(.bus, bus.name, Self.decibels(bus.gain))
-      buses[bus.name] = (node, chain(bus.chain, after: node))
+      buses[Name(bus.name)] = (node, chain(bus.chain, after: node))
     }
-    var exits: [String: Int] = buses.mapValues(\.exit)
+    var exits: [Name: Int] = buses.mapValues(\.exit)
     for track in document.tracks {
-      let file = track.files.first?.split(separator: "/").last.map(String.init) ?? ""
+      let file = printable(track.files.first.map(fileName) ?? "")
       let more = track.files.count > 1 ? " +\(track.files.count - 1)" : ""
       let node = add(.track, track.name, file + more)
       let exit = chain(track.chain, after: node)
-      exits[track.name] = exit
-      if let bus = track.bus.flatMap({ buses[$0] }) {
+      exits[Name(track.name)] = exit
+      if let bus = track.bus.flatMap({ buses[Name($0)] }) {
         edges.append(Edge(from: exit, to: bus.entrance))
       }
       for name in track.ports { edges.append(Edge(from: exit, to: port(name))) }
     }
     for bus in document.buses {
-      guard let own = buses[bus.name] else { continue }
-      if let next = bus.bus.flatMap({ buses[$0] }) {
+      guard let own = buses[Name(bus.name)] else { continue }
+      if let next = bus.bus.flatMap({ buses[Name($0)] }) {
         edges.append(Edge(from: own.exit, to: next.entrance))
       }
       for name in bus.ports { edges.append(Edge(from: own.exit, to: port(name))) }
     }
     for recording in document.recordings {
-      let file = recording.file.split(separator: "/").last.map(String.init) ?? ""
+      let file = printable(fileName(recording.file))
       let node = add(.recording, recording.name, file)
       for name in recording.ports { edges.append(Edge(from: port(name), to: node)) }
     }
     for connection in document.connections {
       // A port whose client is a track or bus of the session belongs to that.
       let client = String(connection.from.prefix { $0 != ":" })
-      let from = exits[client] ?? port(connection.from)
+      let from = exits[Name(client)] ?? port(connection.from)
       edges.append(Edge(from: from, to: port(connection.to)))
     }
     var seen: Set<Edge> = []
@@ -72,9 +73,9 @@ package struct SessionGraph: Sendable, Equatable {
   }
 
   private mutating func port(_ name: String) -> Int {
-    if let node = ports[name] { return node }
+    if let node = ports[Name(name)] { return node }
     let node = add(.port, name, "")
-    ports[name] = node
+    ports[Name(name)] = node
     return node
   }
 

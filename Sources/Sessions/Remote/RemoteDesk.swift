@@ -26,7 +26,7 @@ package struct RemoteDesk {
   private let target: any RemoteTarget
   private var version: Int?
   private var nodes: [RemoteNode] = []
-  private var byAddress: [String: RemoteNode] = [:]
+  private var byAddress: [Name: RemoteNode] = [:]
   private var subscriptions: [Subscription] = []
   private var pending: [Pending] = []
   private var pings: [Ping] = []
@@ -72,7 +72,7 @@ package struct RemoteDesk {
     var due: UInt64
     var end: UInt64
     /// The values sent last, by address.
-    var sent: [String: [OSCValue]] = [:]
+    var sent: [Name: [OSCValue]] = [:]
     /// The matching nodes, as of a version of the address space.
     var matches: [RemoteNode] = []
     var version: Int?
@@ -192,7 +192,8 @@ package struct RemoteDesk {
     if version == current { return }
     version = current
     nodes = target.remoteNodes
-    byAddress = Dictionary(nodes.map { ($0.address, $0) }, uniquingKeysWith: { first, _ in first })
+    byAddress = Dictionary(
+      nodes.map { (Name($0.address), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
   private mutating func due(_ index: Int) -> [OSCMessage] {
@@ -207,8 +208,8 @@ package struct RemoteDesk {
     for node in subscriptions[index].matches {
       guard let values = target.remoteValues(at: node.address) else { continue }
       if node.kind != .meter {
-        if subscriptions[index].sent[node.address] == values { continue }
-        subscriptions[index].sent[node.address] = values
+        if subscriptions[index].sent[Name(node.address)] == values { continue }
+        subscriptions[index].sent[Name(node.address)] = values
       }
       messages.append(OSCMessage(node.address, values))
     }
@@ -295,7 +296,7 @@ extension RemoteDesk {
 
   /// Returns the node of an address, or all nodes of a pattern.
   private func found(_ address: String) throws(RemoteError) -> [RemoteNode] {
-    if let node = byAddress[address] { return [node] }
+    if let node = byAddress[Name(address)] { return [node] }
     guard AddressPattern.isPattern(address) else {
       throw .refused(address, "the session has no such address")
     }

@@ -5,6 +5,7 @@ import PluginHost
 import RealTime
 import Server
 import Synchronization
+import System
 import Timeline
 
 /// A session rendered to files, faster than real time: the same queues and graph as on a JACK server, in
@@ -118,15 +119,15 @@ package final class SessionRendering {
     if !options.stems {
       return [try output(path, outlets.map(\.1), rate, options)]
     }
-    var taken: Set<String> = []
+    var taken: Set<Name> = []
     var outputs: [Output] = []
     for (name, ports) in outlets {
-      let slash = path.lastIndex(of: "/") ?? path.startIndex
-      let dot = path[slash...].lastIndex(of: ".") ?? path.endIndex
-      let stem = name.replacing("/", with: "_")
-      var file = "\(path[..<dot])-\(stem)\(path[dot...])"
+      let stem = name.pathParts.joined(separator: "_")
+      var file = "\(path.pathStem)-\(stem)\(path.pathExtension)"
       // A track and a bus may have one name.
-      if !taken.insert(file).inserted { file = "\(path[..<dot])-\(stem)-bus\(path[dot...])" }
+      if !taken.insert(Name(file)).inserted {
+        file = "\(path.pathStem)-\(stem)-bus\(path.pathExtension)"
+      }
       outputs.append(try output(file, [ports], rate, options))
     }
     return outputs

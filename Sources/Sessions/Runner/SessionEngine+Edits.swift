@@ -2,6 +2,7 @@ import Graph
 import PluginHost
 import Server
 import Synchronization
+import System
 
 /// Edits of a running session, and its connections.
 extension SessionEngine {
@@ -40,12 +41,12 @@ extension SessionEngine {
 
   /// While the session plays, starts recordings that have been armed, and ends those that no longer are.
   private func followArming(_ old: SessionDocument, _ new: SessionDocument) {
-    let armed = Set(new.recordings.filter(\.armed).map(\.name))
-    let before = Set(old.recordings.filter(\.armed).map(\.name))
+    let armed = Set(new.recordings.filter(\.armed).map { Name($0.name) })
+    let before = Set(old.recordings.filter(\.armed).map { Name($0.name) })
     if armed == before { return }
-    stopRecordings { !armed.contains($0) }
+    stopRecordings { !armed.contains(Name($0)) }
     guard isPlaying, !armed.isSubset(of: before) else { return }
-    let names = prepareRecordings { armed.contains($0.name) && !before.contains($0.name) }
+    let names = prepareRecordings { armed.subtracting(before).contains(Name($0.name)) }
     startRecordings(names, at: device.now + lead(names.count, attempt: 0))
   }
 
@@ -126,7 +127,7 @@ extension SessionEngine {
     var steps = Array(path.steps.prefix(4))
     if let name = steps[1].word {
       let names = isTrack ? document.tracks.map(\.name) : document.buses.map(\.name)
-      steps[1] = .index(names.firstIndex(of: name) ?? -1)
+      steps[1] = .index(names.firstIndex { $0.isSameName(as: name) } ?? -1)
     }
     if let id = steps[3].word, case .index(let owner) = steps[1], owner >= 0 {
       let chain = isTrack ? document.tracks[owner].chain : document.buses[owner].chain
@@ -247,9 +248,7 @@ extension SessionEngine {
     let clients = clients + [SessionDocument.clientName(for: document.name), document.name]
     return [(connection.from, connection.to), (connection.to, connection.from)].flatMap {
       own, other in
-      clients.filter { own.hasPrefix($0 + ":") }.map { client in
-        (String(own.dropFirst(client.count + 1)), other)
-      }
+      clients.compactMap { client in own.bytes(after: "\(client):").map { (String($0), other) } }
     }
   }
 

@@ -13,7 +13,7 @@ extension SessionEngine {
 
   /// Returns the number of the group with a name; nil if there is none.
   package func group(named name: String) -> Int? {
-    runs.withLock { $0.firstIndex { $0.group?.name == name } }
+    runs.withLock { $0.firstIndex { $0.group?.name.isSameName(as: name) == true } }
   }
 
   /// The groups that the user's start and stop concern: all that wait for no event of their own.

@@ -4,6 +4,7 @@ import Files
 import RealTime
 import Server
 import Synchronization
+import System
 import Timeline
 
 /// A recording of the session that is prepared or written.
@@ -23,9 +24,9 @@ extension SessionEngine {
   func prepareRecordings(_ isWanted: (SessionRecording) -> Bool = { $0.armed }) -> [String] {
     // A render server has nothing to record.
     guard isLive || !device.client.physicalInputs.isEmpty else { return [] }
-    let open = Set(recorders.withLock { $0.map(\.name) })
-    for recording in document.recordings where isWanted(recording) && !open.contains(recording.name)
-    {
+    let open = Set(recorders.withLock { $0.map { Name($0.name) } })
+    for recording in document.recordings
+    where isWanted(recording) && !open.contains(Name(recording.name)) {
       do throws(SessionRunError) {
         let recorder = try prepare(recording)
         recorders.withLock { $0.append(recorder) }
@@ -40,9 +41,11 @@ extension SessionEngine {
 
   /// Starts prepared recordings at a device frame. One that cannot start is reported.
   func startRecordings(_ names: [String], at frame: Int64) {
-    for entry in recorders.withLock({ $0 }) where names.contains(entry.name) {
+    let names = Set(names.map(Name.init))
+    for entry in recorders.withLock({ $0 }) where names.contains(Name(entry.name)) {
       recorders.withLock { recorders in
-        for index in recorders.indices where recorders[index].name == entry.name {
+        for index in recorders.indices
+        where recorders[index].file === entry.file {
           recorders[index].isStarted = true
         }
       }
@@ -100,13 +103,14 @@ extension SessionEngine {
   /// Replaces recordings that were started too late by new ones, and deletes what they have written.
   func restartRecordings(_ names: [String]) {
     if names.isEmpty { return }
-    for entry in remove({ names.contains($0.name) }) {
+    let names = Set(names.map(Name.init))
+    for entry in remove({ names.contains(Name($0.name)) }) {
       entry.recorder.stop()
       entry.recorder.close()
       try? entry.file.writer?.close()
       entry.file.store?.remove()
     }
-    _ = prepareRecordings { names.contains($0.name) }
+    _ = prepareRecordings { names.contains(Name($0.name)) }
   }
 
   /// Whether a recording is being written.
@@ -159,11 +163,9 @@ extension SessionEngine {
   private func freePath(for file: String) throws(SessionRunError) -> String {
     try SessionRunError.session { () throws(SessionError) in
       if try !folder.holds(file) { return try folder.pathForWriting(file) }
-      let slash = file.lastIndex(of: "/") ?? file.startIndex
-      let dot = file[slash...].lastIndex(of: ".") ?? file.endIndex
       var number = 2
       while true {
-        let name = "\(file[..<dot])-\(number)\(file[dot...])"
+        let name = "\(file.pathStem)-\(number)\(file.pathExtension)"
         if try !folder.holds(name) { return try folder.pathForWriting(name) }
         number += 1
       }
@@ -180,7 +182,7 @@ extension SessionEngine {
       guard let writer = entry.file.writer, let store = entry.file.store else {
         if let failure {
           noteFailure(of: entry.name, failure)
-        } else if entry.isStarted, !takes.withLock({ $0.contains(entry.name) }),
+        } else if entry.isStarted, !takes.withLock({ $0.contains(Name(entry.name)) }),
           self.failure(ofRecording: entry.name) == nil
         {
           // One that never started, or that comes after a take, is nothing to tell of.
@@ -188,7 +190,7 @@ extension SessionEngine {
         }
         continue
       }
-      takes.withLock { _ = $0.insert(entry.name) }
+      takes.withLock { _ = $0.insert(Name(entry.name)) }
       do throws(SoundFileError) {
         try writer.close()
       } catch {

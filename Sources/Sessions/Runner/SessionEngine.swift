@@ -69,7 +69,7 @@ package final class SessionEngine: Sendable {
   let control = Mutex<Void>(())
   let recorders = Mutex<[SessionRecorder]>([])
   /// Names of the recordings that have written at least one complete take.
-  let takes = Mutex<Set<String>>([])
+  let takes = Mutex<Set<Name>>([])
   let recordingFailures = Mutex(RecordingFailures())
   /// The session's part in starts of JACK's transport.
   let transportStart = Mutex(TransportStart())
@@ -155,7 +155,7 @@ package final class SessionEngine: Sendable {
     var sounds: [SoundRow?] = []
     for (index, track) in document.tracks.enumerated() {
       let paths = track.files.map(folder.location(of:))
-      if let missing = paths.first(where: { unsafe access($0, F_OK) != 0 }) {
+      if let missing = paths.first(where: { unsafe access($0.systemName, F_OK) != 0 }) {
         options.onMessage(
           "tracks[\(index)].file: there is no \(missing): the track “\(track.name)” is silent")
         sounds.append(nil)

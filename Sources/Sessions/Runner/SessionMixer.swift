@@ -3,6 +3,7 @@ import Graph
 import PluginHost
 import RealTime
 import Server
+import System
 
 /// The graph of a session: a source for each track, chains, buses, and one node with all JACK ports,
 /// which keeps them in step.
@@ -104,7 +105,7 @@ struct SessionMixer: Sendable {
       + plan.busOutlets.sorted { $0.key < $1.key }.map(\.value)
     let ports = outlets.flatMap(\.ports)
     let busIndices = Dictionary(
-      document.buses.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { a, _ in a })
+      document.buses.enumerated().map { (Name($1.name), $0) }, uniquingKeysWith: { a, _ in a })
     do throws(HostError) {
       let exit = try graph.addOutputs(named: "ports", audio: ports)
       self.exit = exit
@@ -115,7 +116,7 @@ struct SessionMixer: Sendable {
       /// The faders from a chain to a bus, or to ports.
       func faders(_ chain: PluginStages, bus: String?, _ outlet: SessionPlan.Outlet?) -> [Fader] {
         let target: (node: NodeID, inputs: [Int])
-        if let bus, let index = busIndices[bus] {
+        if let bus, let index = busIndices[Name(bus)] {
           target = (busHeads[index], Array(0..<document.buses[index].channels))
         } else {
           let first = outlet?.ports.first.flatMap { ports.firstIndex(of: $0) } ?? 0

@@ -1,5 +1,6 @@
 import Glibc
 import RealTime
+import System
 import Timeline
 
 /// The conversion between a session's times and device frames. A value.
@@ -167,11 +168,12 @@ package struct SessionPlan: Sendable {
     var left = Set(document.tracks.indices)
     var groups: [(SessionGroup?, [Int])] = []
     for group in document.groups {
-      let members = document.tracks.indices.filter {
-        left.contains($0) && group.tracks.contains(document.tracks[$0].name)
+      let members = Set(group.tracks.map(Name.init))
+      let tracks = document.tracks.indices.filter {
+        left.contains($0) && members.contains(Name(document.tracks[$0].name))
       }
-      left.subtract(members)
-      groups.append((group, members))
+      left.subtract(tracks)
+      groups.append((group, tracks))
     }
     return [(nil, left.sorted())] + groups
   }

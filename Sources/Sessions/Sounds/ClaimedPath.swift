@@ -1,12 +1,16 @@
 package import Files
 import Glibc
+import System
 
-/// Reserves the path of a file to be written, and checks early that it can be written.
+/// Reserves the path of a file to be written, and checks early that it can be written. No other process can
+/// reserve it meanwhile.
 ///
 /// Any thread; blocks.
 package final class ClaimedPath: Sendable {
   package let path: String
   private let isReplacing: Bool
+  /// Holds the lock of the file.
+  private let descriptor: CInt
   /// True if this object created an empty placeholder file.
   private let isOurs: Bool
   /// True if an existing file stays at the path until the real one is written.
@@ -15,25 +19,33 @@ package final class ClaimedPath: Sendable {
   /// Reserves the path. Fails if the file cannot be written, or exists and may not be replaced. An
   /// existing file stays unchanged.
   package init(_ path: String, isReplacing: Bool) throws(SoundFileError) {
-    self.path = path
-    self.isReplacing = isReplacing
-    let flags = O_WRONLY | O_CLOEXEC | O_NONBLOCK
-    var descriptor = unsafe open(path, flags | O_CREAT | O_EXCL, 0o666)
-    isOurs = descriptor >= 0
-    if descriptor < 0, errno == EEXIST, isReplacing { descriptor = unsafe open(path, flags) }
-    guard descriptor >= 0 else { throw SoundFileError(writing: errno, path: path) }
-    defer { close(descriptor) }
-    var status = stat()
-    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw SoundFileError(.cannotWrite("it is not a plain file"), path: path)
+    guard let target = followedPath(path)?.systemName else {
+      throw SoundFileError(writing: errno, path: path)
     }
+    let flags = O_WRONLY | O_CLOEXEC | O_NONBLOCK
+    var opened = unsafe open(target, flags | O_CREAT | O_EXCL, 0o666)
+    let isOurs = opened >= 0
+    if opened < 0, errno == EEXIST, isReplacing { opened = unsafe open(target, flags) }
+    guard opened >= 0 else { throw SoundFileError(writing: errno, path: path) }
+    var status = stat()
+    var refusal: String?
+    if unsafe fstat(opened, &status) != 0 || status.st_mode & S_IFMT != S_IFREG {
+      refusal = "it is not a plain file"
+    } else if flock(opened, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
+      refusal = "another recording is being written to it"
+    }
+    if let refusal {
+      close(opened)
+      throw SoundFileError(.cannotWrite(refusal), path: path)
+    }
+    (self.path, self.isReplacing, self.isOurs, descriptor) = (path, isReplacing, isOurs, opened)
   }
 
   /// Creates the real file, replacing the placeholder or the old file.
   package func makeFile() throws(SoundFileError) -> FileStore {
     var status = stat()
     // Another process may have written the file in the meantime.
-    if !isReplacing, unsafe stat(path, &status) == 0, status.st_size > 0 {
+    if !isReplacing, unsafe stat(path.systemName, &status) == 0, status.st_size > 0 {
       throw SoundFileError(.exists, path: path)
     }
     return try FileStore(creating: path, isReplacing: true)
@@ -42,6 +54,9 @@ package final class ClaimedPath: Sendable {
   /// Deletes the placeholder if it is still empty.
   deinit {
     var status = stat()
-    if isOurs, unsafe stat(path, &status) == 0, status.st_size == 0 { unsafe unlink(path) }
+    if isOurs, unsafe stat(path.systemName, &status) == 0, status.st_size == 0 {
+      unsafe unlink(path.systemName)
+    }
+    close(descriptor)
   }
 }

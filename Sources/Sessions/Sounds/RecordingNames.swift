@@ -1,4 +1,3 @@
-import Glibc
 package import System
 
 /// The names of a recording's files, from a template: `%n` stands for a number, and the conversions of
@@ -57,14 +56,12 @@ package struct RecordingNames: Sendable {
 
   /// Adds a number before the extension of the last component.
   private mutating func addNumber() {
-    guard case .text(let text)? = pieces.last,
-      let dot = text.lastIndex(of: "."), !text[dot...].contains("/")
-    else {
+    guard case .text(let text)? = pieces.last, !text.pathExtension.isEmpty else {
       pieces += [.text("-"), .number]
       return
     }
     pieces.removeLast()
-    pieces += [.text("\(text[..<dot])-"), .number, .text(String(text[dot...]))]
+    pieces += [.text("\(text.pathStem)-"), .number, .text(String(text.pathExtension))]
   }
 
   /// True if names contain a number, or the time of the first frame.
@@ -100,39 +97,21 @@ package struct RecordingNames: Sendable {
 
   /// Returns the number after the highest one that a file with such a name has; 1 if there is none.
   package func nextNumber(at time: LocalTime) -> Int {
-    // No name contains this character.
-    let parts = path(at: time) { "\0" }.split(
-      separator: "\0", omittingEmptySubsequences: false)
+    // No name contains this byte.
+    let parts = path(at: time) { "\0" }.utf8.split(separator: 0, omittingEmptySubsequences: false)
+      .map { Substring($0) }
     guard parts.count > 1 else { return 1 }
-    let slash = parts[0].lastIndex(of: "/")
-    let folder = slash.map { String(parts[0][...$0]) } ?? "."
-    let start = slash.map { parts[0][parts[0].index(after: $0)...] } ?? parts[0]
+    let folder = parts[0].pathFolder.isEmpty ? "." : String(parts[0].pathFolder)
     // If there are several numbers, or one in a folder's name, the first one of a name counts.
-    let end = parts.count == 2 && !parts[1].contains("/") ? String(parts[1]) : nil
+    let end = parts.count == 2 && parts[1].pathFolder.isEmpty ? parts[1] : nil
     var highest = 0
-    for name in Self.entries(of: folder) where name.hasPrefix(start) {
-      let rest = name.dropFirst(start.count)
-      let digits = rest.prefix { $0.isASCII && $0.isNumber }
-      guard !digits.isEmpty, let number = Int(digits) else { continue }
-      if let end, rest.dropFirst(digits.count) != end { continue }
+    for name in names(inFolder: folder) ?? [] {
+      guard let rest = name.bytes(after: parts[0].pathFile) else { continue }
+      let digits = Substring(rest.utf8.prefix { (0x30...0x39).contains($0) })
+      guard let number = Int(digits), let tail = rest.bytes(after: digits) else { continue }
+      if let end, !tail.isSameName(as: end) { continue }
       highest = max(highest, number)
     }
     return highest + 1
-  }
-
-  /// Returns the names in a folder; none if it cannot be read.
-  private static func entries(of folder: String) -> [String] {
-    guard let stream = unsafe opendir(folder) else { return [] }
-    defer { unsafe closedir(stream) }
-    var names: [String] = []
-    while let entry = unsafe readdir(stream) {
-      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
-        unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) {
-          unsafe String(cString: $0)
-        }
-      }
-      names.append(name)
-    }
-    return names
   }
 }

@@ -288,9 +288,7 @@ package final class RecordingParts: RecordingOutput {
 
   /// Returns a path with a number before its extension.
   private static func numbered(_ path: String, _ number: Int) -> String {
-    let slash = path.lastIndex(of: "/") ?? path.startIndex
-    let dot = path[slash...].lastIndex(of: ".") ?? path.endIndex
-    return "\(path[..<dot])-\(number)\(path[dot...])"
+    "\(path.pathStem)-\(number)\(path.pathExtension)"
   }
 
   /// Writes broadcast metadata, where the file has them.

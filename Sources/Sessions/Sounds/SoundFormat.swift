@@ -1,6 +1,7 @@
 package import Codecs
 package import Files
 package import RealTime
+import System
 
 /// A sample format or codec, as named by `--format` and in sessions.
 package enum SoundCoding: Equatable, Sendable {
@@ -101,7 +102,7 @@ package struct SoundFormat {
     case .mp1: .packets(.mp1)
     case .ac3: .packets(.ac3)
     case .flac: .packets(.flac)
-    case .ogg: .packets(path.lowercased().hasSuffix(".opus") ? .opus : .vorbis)
+    case .ogg: .packets(path.pathExtension.lowercased() == ".opus" ? .opus : .vorbis)
     case .amr: .packets(.amrNarrow)
     }
   }

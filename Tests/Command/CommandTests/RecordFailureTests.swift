@@ -118,6 +118,34 @@ import Testing
     return (-200...most + 200).max { likeness($0) < likeness($1) } ?? 0
   }
 
+  /// Two recordings to one file would mix: the second one is refused, under each of the file's names.
+  @Test func aFileIsRecordedOnlyOnceAtATime() throws {
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon(period: 1024)
+      let file = folder.appendingPathComponent("a.wav").path
+      let link = folder.appendingPathComponent("link.wav").path
+      symlink("a.wav", link)
+      let first = try Playing(
+        "record", [file, "--force", "--server", server.name, "--name", "first"], in: folder)
+      try first.wait(for: ":in_2")
+      try waitForSize(1000, of: [file])
+      for path in [file, link] {
+        let second = try cuejack(
+          "record", [path, "--force", "--seconds", "0.1", "--server", server.name])
+        #expect(second.status == 1, "\(second)")
+        #expect(second.errors.contains("another recording is being written to it"), "\(second)")
+      }
+      first.send(signal: SIGTERM)
+      #expect(try first.result().status == 0)
+      #expect(try openedFrames(file) > 0)
+      // Nothing holds the file any more.
+      let third = try cuejack(
+        "record", [link, "--force", "--seconds", "0.1", "--server", server.name])
+      #expect(third.status == 0, "\(third)")
+      #expect(try openedFrames(file) == server.rate / 10)
+    }
+  }
+
   /// A file size limit simulates a full disk. The file contains all complete frames that fitted.
   @Test func aFullDiskKeepsWhatWasRecorded() throws {
     try withTemporaryFolder { folder in

@@ -413,6 +413,24 @@ private func read(_ path: String) throws -> Heard {
     }
   }
 
+  /// A stream that nothing is found in is refused after 64 KiB, also if each piece is said to follow a gap.
+  @Test(arguments: [false, true], [1, 100, 4096, 65_535])
+  func aStreamThatCannotBeToldIsRefused(isDiscontinuous: Bool, piece: Int) throws {
+    let parser = StreamParser(hint: nil)
+    let text = Array("no sound at all ".utf8)
+    var sent = 0
+    let failure = #expect(throws: StreamFailure.self) {
+      while sent < 200_000 {
+        let bytes = (0..<piece).map { text[($0 + sent) % text.count] }
+        sent += piece
+        try bytes.withUnsafeBytes { bytes in
+          try parser.parse(bytes, isDiscontinuous: isDiscontinuous, ready: {}) { _, _, _ in }
+        }
+      }
+    }
+    #expect(failure == .unsupportedContainer && sent <= 2 * 65_535 && sent >= 65_000, "\(sent)")
+  }
+
   @Test func rubbishIsRefusedAndNotKept() throws {
     var dice = SystemRandomNumberGenerator()
     let rubbish = (0..<200_000).map { _ in UInt8.random(in: 0...255, using: &dice) }

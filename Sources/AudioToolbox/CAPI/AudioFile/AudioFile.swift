@@ -275,7 +275,7 @@ func path(of reference: UnsafeRawPointer?) throws(AudioFileFailure) -> String {
     unsafe CFURLGetFileSystemRepresentation(url, true, buffer.baseAddress, count)
   }
   guard fits else { throw .badPath("the URL is not that of a file") }
-  return String(decoding: path.prefix { $0 != 0 }, as: UTF8.self)
+  return String(systemName: path.prefix { $0 != 0 })
 }
 
 /// See AudioFileClose in AudioFile.h.

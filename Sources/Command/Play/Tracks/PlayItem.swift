@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import Sessions
+import System
 
 /// A file, folder or playlist of `cuejack play`, with options of its own behind an @:
 /// `take.wav@gain=-6dB,start=1:30`.
@@ -13,7 +14,7 @@ struct PlayItem: Sendable {
   /// Parses an argument. What stands behind an @ is a part of the name if there is such a file, or if it
   /// does not look like an option.
   init(parsing text: String) throws {
-    guard unsafe access(text, F_OK) != 0, let mark = text.lastIndex(of: "@") else {
+    guard unsafe access(text.systemName, F_OK) != 0, let mark = text.lastIndex(of: "@") else {
       self.init(path: text)
       return
     }

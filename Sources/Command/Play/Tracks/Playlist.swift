@@ -1,6 +1,7 @@
-import FoundationEssentials
+import Files
 import Glibc
 import RealTime
+import System
 
 /// The sounds that a playlist names: .m3u, .m3u8, .pls, or a cue sheet.
 struct Playlist {
@@ -24,9 +25,7 @@ struct Playlist {
   private enum Kind: String { case m3u, m3u8, pls, cue }
 
   private static func kind(of path: String) -> Kind? {
-    let name = fileName(path)
-    guard let dot = name.lastIndex(of: ".") else { return nil }
-    return Kind(rawValue: name[dot...].dropFirst().lowercased())
+    Kind(rawValue: path.pathExtension.dropFirst().lowercased())
   }
 
   /// Reads a playlist.
@@ -45,10 +44,12 @@ struct Playlist {
     self.entries = entries
   }
 
-  /// Reads the lines of a text in UTF-8, UTF-16 or Latin-1.
+  /// Reads the lines of a text in UTF-8 or UTF-16. Other bytes are taken for those of file names.
   private static func lines(of path: String) throws(PlaylistError) -> [Substring] {
     var status = stat()
-    guard unsafe stat(path, &status) == 0 else { throw PlaylistError(path, "no such file") }
+    guard unsafe stat(path.systemName, &status) == 0 else {
+      throw PlaylistError(path, "no such file")
+    }
     // A named pipe would block, and a device has no end.
     guard status.st_mode & S_IFMT == S_IFREG else {
       throw PlaylistError(path, "it is not a plain file")
@@ -56,7 +57,7 @@ struct Playlist {
     guard status.st_size <= mostBytes else {
       throw PlaylistError(path, "it is too large for a playlist")
     }
-    guard let bytes = try? [UInt8](Data(contentsOf: URL(filePath: path))) else {
+    guard let bytes = try? FileStore(path: path).bytes(at: 0, count: Int(status.st_size)) else {
       throw PlaylistError(path, "it cannot be read")
     }
     return text(bytes).split(
@@ -74,8 +75,7 @@ struct Playlist {
     if bytes.starts(with: [0xFF, 0xFE]) { return wide(1) }
     if bytes.starts(with: [0xFE, 0xFF]) { return wide(0) }
     let rest = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...]
-    return String(validating: rest, as: UTF8.self)
-      ?? String(String.UnicodeScalarView(rest.map { UnicodeScalar($0) }))
+    return String(systemName: rest)
   }
 
   private static func m3u(_ lines: [Substring], _ path: String) throws(PlaylistError) -> [Entry] {
@@ -105,9 +105,9 @@ struct Playlist {
     let location = "\(list):\(line)"
     var path = name
     if let scheme = name.firstRange(of: "://"), !name[..<scheme.lowerBound].contains("/") {
+      let decoded = withoutPercents(name[scheme.upperBound...])
       guard name[..<scheme.lowerBound].lowercased() == "file",
-        let decoded = withoutPercents(name[scheme.upperBound...]),
-        let slash = decoded.firstIndex(of: "/")
+        let slash = decoded.utf8.firstIndex(of: UInt8(ascii: "/"))
       else {
         throw PlaylistError(location, "\(name): only files are played, no network addresses")
       }
@@ -116,16 +116,16 @@ struct Playlist {
     if path.isEmpty || path.unicodeScalars.contains("\0") {
       throw PlaylistError(location, "the name of the file is not valid")
     }
-    let folder = list.lastIndex(of: "/").map { String(list[...$0]) } ?? ""
-    let full = path.hasPrefix("/") ? path : folder + path
-    // Lists from Windows have backslashes.
-    let other = full.replacing("\\", with: "/")
-    let isOther = unsafe access(full, F_OK) != 0 && access(other, F_OK) == 0
-    return Entry(path: isOther ? other : full, location: location)
+    let full = path.isAbsolutePath ? path : list.pathFolder + path
+    // A list may be in Latin-1 though the names are not, and lists from Windows have backslashes.
+    let names = [full, full.withLatin1].flatMap { [$0, $0.replacing("\\", with: "/")] }
+    return Entry(
+      path: names.first { unsafe access($0.systemName, F_OK) == 0 } ?? full.withLatin1,
+      location: location)
   }
 
-  /// Decodes `%20` and the like; nil if the bytes are no text.
-  private static func withoutPercents(_ text: Substring) -> String? {
+  /// Decodes `%20` and the like.
+  private static func withoutPercents(_ text: Substring) -> String {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]
     while let byte = rest.popFirst() {
@@ -136,7 +136,7 @@ struct Playlist {
         bytes.append(byte)
       }
     }
-    return String(validating: bytes, as: UTF8.self)
+    return String(systemName: bytes)
   }
 
   static func trimmed(_ text: some StringProtocol) -> String {

@@ -19,7 +19,7 @@ struct NamelessFile {
   ///
   /// - Parameter name: What it holds, for messages.
   init(for name: String) throws(SoundFileError) {
-    var template = Array("\(temporaryFolder)/cuejack-XXXXXX".utf8CString)
+    var template = "\(temporaryFolder)/cuejack-XXXXXX".systemName
     descriptor = unsafe mkstemp(&template)
     guard descriptor >= 0 else { throw SoundFileError(writing: errno, path: name) }
     unsafe unlink(template)

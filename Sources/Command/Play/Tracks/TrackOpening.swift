@@ -3,6 +3,7 @@ import Files
 import Glibc
 import RealTime
 import Sessions
+import System
 
 /// Opens the tracks of `cuejack play`, and reports each file that cannot be opened.
 struct TrackOpening {
@@ -98,7 +99,7 @@ struct TrackOpening {
       do throws(SoundFileError) {
         let files = try SoundFolder.files(in: path)
         if files.isEmpty { throw SoundFolder.emptyError(path) }
-        let prefix = path.hasSuffix("/") ? path : "\(path)/"
+        let prefix = "\(path.withoutLastSlash)/"
         return files.map { Playlist.Entry(path: prefix + $0) }
       } catch {
         fail("\(error)")
@@ -168,14 +169,14 @@ struct TrackOpening {
 
   /// Opens the files of sounds, each once.
   private mutating func readers(_ members: [Member], as format: PCMFormat?) -> [SoundReader]? {
-    var known: [String: SoundReader?] = [:]
+    var known: [Name: SoundReader?] = [:]
     var readers: [SoundReader] = []
     for member in members {
       let path = member.entry.path
-      if known[path] == nil {
-        known[path] = .some(reader(path, as: format, location: member.entry.location))
+      if known[Name(path)] == nil {
+        known[Name(path)] = .some(reader(path, as: format, location: member.entry.location))
       }
-      if let found = known[path], let found { readers.append(found) }
+      if let found = known[Name(path)], let found { readers.append(found) }
     }
     return readers.count == members.count && !readers.isEmpty ? readers : nil
   }

@@ -1,7 +1,9 @@
 import FileSupport
 import Foundation
-import Sessions
+import System
 import Testing
+
+@testable import Sessions
 
 @Suite struct SessionCollectionTests {
   let folder: TemporaryFolder
@@ -31,6 +33,46 @@ import Testing
     var document = SessionDocument(name: "set")
     document.tracks = files.enumerated().map { SessionTrack(name: "t\($0)", files: $1) }
     return try SessionStore(creating: session, document)
+  }
+
+  /// Swift takes a slash and a combining mark for one character, and two ways to write é for one name.
+  @Test func namesAreComparedAsBytes() throws {
+    let names = ["caf\u{E9}.wav", "cafe\u{301}.wav"]
+    for name in names { try put("\(name.utf8.count)", "\(root)/a/\(name)") }
+    try put("mark", "\(root)/\u{301}x/\u{301}y.wav")
+    let store = try make(names.map { ["\(root)/a/\($0)"] } + [["\(root)/\u{301}x/\u{301}y.wav"]])
+    let outcome = try SessionCollection(store) { _ in nil }.run()
+    #expect(outcome.items.count == 3)
+    let files = store.document.tracks.map { $0.files[0] }
+    for (file, name) in zip(files, names + ["\u{301}y.wav"]) {
+      #expect(Array(file.utf8) == Array("audio/\(name)".utf8))
+    }
+    #expect(try text("\(session)/\(files[0])") == "9" && text("\(session)/\(files[1])") == "10")
+  }
+
+  /// A folder beside the session's whose name begins with a combining mark is outside.
+  @Test func aCombiningMarkLeadsNowhere() throws {
+    let store = try make([])
+    #expect(store.folder.location(of: "/\u{301}x").utf8.elementsEqual("/\u{301}x".utf8))
+    #expect(throws: SessionError.self) { try store.folder.pathForWriting("/\u{301}escaped/x.wav") }
+    #expect(throws: SessionError.self) { try store.folder.pathForWriting("a/../\u{301}b/../../x") }
+    #expect(!TextRule.pathWritten.allows("/\u{301}tmp/x.wav"))
+    #expect(!TextRule.pathWritten.allows("../\u{301}x.wav"))
+    #expect(!TextRule.pathWritten.allows(".\u{301}hidden"))
+  }
+
+  /// A name that is not UTF-8 is written into the document, read again and found.
+  @Test func aNameThatIsNotUTF8IsCollected() throws {
+    let name = String(systemName: [0x63, 0xE9] + Array(".wav".utf8))
+    #expect(makeFolders("\(root)/a"))
+    let file = open("\(root)/a/\(name)".systemName, O_WRONLY | O_CREAT, 0o600)
+    #expect(file >= 0)
+    close(file)
+    _ = try make([["\(root)/a/\(name)"]]).save()
+    let store = try SessionStore(opening: session)
+    let outcome = try SessionCollection(store) { _ in nil }.run()
+    #expect(outcome.items.map(\.file) == ["audio/\(name)"])
+    #expect(names(inFolder: "\(session)/audio")?.map { Array($0.utf8) } == [Array(name.utf8)])
   }
 
   @Test func filesOutsideAreCopiedOnceAndUnderNewNames() throws {

@@ -70,6 +70,33 @@ import Testing
     #expect(document == expected)
   }
 
+  /// Two ways to write é are two names, and a combining mark after a bracket or an equals sign is text.
+  @Test func namesAreComparedAsBytes() throws {
+    let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+    var document = SessionDocument(name: "n")
+    document.tracks = [composed, decomposed, "\u{301}x"].map { SessionTrack(name: $0, files: [$0]) }
+    #expect(SessionCheck.references(of: document).isEmpty)
+    for (index, name) in document.tracks.map(\.name).enumerated() {
+      let edit = try SessionEdit(assignment: "tracks[\(name)].volume=-\(index + 1)", in: document)
+      try document.apply(edit)
+    }
+    #expect(document.tracks.map(\.volume) == [-1, -2, -3])
+    let before = document
+    try document.apply(
+      try SessionEdit(assignment: "tracks[0].file=\(decomposed)", in: document))
+    #expect(document != before)
+    #expect(document.tracks[0].files[0].utf8.elementsEqual(decomposed.utf8))
+    try document.apply(try SessionEdit(assignment: "tracks[2].file=\u{301}y", in: document))
+    #expect(document.tracks[2].files[0].utf8.elementsEqual("\u{301}y".utf8))
+    for name in [composed, decomposed, "\u{301}x"] {
+      let path = SessionPath([.key("tracks"), .name(name)])
+      #expect(try SessionPath(path.description) == path)
+    }
+    #expect(
+      SessionPath([.key("tracks"), .name(composed)])
+        != SessionPath([.key("tracks"), .name(decomposed)]))
+  }
+
   @Test func elementsAreAddedRemovedAndMoved() throws {
     let document = try edited { document in
       try document.apply(
