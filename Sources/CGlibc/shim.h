@@ -9,6 +9,9 @@ int cue_memfd_create(const char *name, unsigned int flags) __asm__("memfd_create
 int cue_spawn_close_from(void *actions,
                          int first) __asm__("posix_spawn_file_actions_addclosefrom_np");
 
+/// mlock2: locks memory; with `flags` 1 only as it is touched.
+int cue_lock(const void *memory, unsigned long bytes, int flags) __asm__("mlock2");
+
 /// wcwidth: the columns of a character on a terminal, by the thread's locale; -1 if it is not
 /// printable.
 int cue_wcwidth(int character) __asm__("wcwidth");
