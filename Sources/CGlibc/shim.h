@@ -12,6 +12,8 @@ int cue_spawn_close_from(void *actions,
 /// renameat2: renames a file; with the flag 1, not over another one.
 int cue_renameat2(int folder, const char *name, int other, const char *new_name,
                   unsigned int flags) __asm__("renameat2");
+/// mlock2: locks memory; with `flags` 1 only as it is touched.
+int cue_lock(const void *memory, unsigned long bytes, int flags) __asm__("mlock2");
 
 /// wcwidth: the columns of a character on a terminal, by the thread's locale; -1 if it is not
 /// printable.

@@ -1,5 +1,6 @@
 import CJack
 import CRealTime
+import FoundationEssentials
 import Glibc
 import Logging
 import RealTime
@@ -148,7 +149,8 @@ package struct JackServer: Server {
       (opened, status) = open(free, others, on: server)
     }
     guard let opened else {
-      throw .cannotOpenClient(name: name.text, server: server, reason: Self.reason(of: refusal))
+      throw .cannotOpenClient(
+        name: name.text, server: server, reason: Self.reason(of: refusal, server))
     }
     let own = JackConnection.all(to: server).subtracting(others)
     return JackClient(
@@ -182,7 +184,19 @@ package struct JackServer: Server {
     return unsafe base
   }()
 
-  private static func reason(of status: jack_status_t) -> String {
+  /// Number of clients of a jackd beyond which it opens no other.
+  private static let mostClients = 250
+
+  /// Returns the number of clients of a jackd of this user: each has a semaphore.
+  private static func clientCount(of server: String) -> Int {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/dev/shm")) ?? []
+    return names.count { $0.hasPrefix("jack_sem.\(getuid())_\(server)_") }
+  }
+
+  private static func reason(of status: jack_status_t, _ server: String) -> String {
+    if let limit = LockedMemoryLimit.isReached { return limit }
+    let count = clientCount(of: server)
+    if count >= mostClients { return "the server is full: it has \(count) clients" }
     let reasons: [(JackStatus, String)] = [
       (JackVersionError, "the server speaks another version of the protocol"),
       (JackShmFailure, "its shared memory cannot be reached"),

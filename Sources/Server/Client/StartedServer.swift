@@ -92,13 +92,37 @@ final class StartedServer: Sendable {
     }
   }
 
-  /// The last lines of jackd's output, and the file that its command line comes from, if there is
-  /// one.
+  /// The lines of jackd's output that tell why it ended, and the file that its command line comes
+  /// from, if there is one.
   var lastWords: String {
-    let text = (try? String(contentsOfFile: outputPath, encoding: .utf8)) ?? ""
-    let lines = text.split(separator: "\n").filter { !$0.allSatisfy(\.isWhitespace) }
-    let words = lines.suffix(3).joined(separator: "; ")
+    let words = Self.reason(in: text(ofSystemFile: outputPath) ?? "")
     return configuration.map { "\(words) (its command line is from \($0))" } ?? words
+  }
+
+  /// Beginnings of the lines that jackd writes at every start, or after each error.
+  private static let usualLines = [
+    "jackd", "Copyright", "This is free software", "under certain conditions",
+    "JACK server starting", "self-connect-mode", "creating ", "Cannot lock down",
+    "Cannot use real-time", "AcquireSelfRealTime", "JackServer::", "Failed to open server",
+    "Cannot initialize driver", "JackShmReadWritePtr", "Jack main caught",
+  ]
+
+  /// Returns the first three different lines of jackd's output that tell an error.
+  ///
+  /// jackd writes them before or after its name and its copyright.
+  static func reason(in output: String) -> String {
+    var lines: [Substring] = []
+    for line in output.split(separator: "\n") {
+      if line.hasPrefix("Usage:") || line.hasPrefix("Options for driver") { break }
+      if line.allSatisfy(\.isWhitespace) || usualLines.contains(where: { line.hasPrefix($0) })
+        || lines.contains(line)
+      {
+        continue
+      }
+      lines.append(line)
+    }
+    if lines.isEmpty { return "it does not tell why; its command line may be wrong" }
+    return lines.prefix(3).joined(separator: "; ")
   }
 
   /// Command line of a server.

@@ -5,7 +5,7 @@ import Timeline
 @Suite struct HeldNumbersTests {
   private static let most: Int64 = 1 << 60
   private static let signed: [(Double, Int64)] = [
-    (.nan, 0), (.infinity, most), (-.infinity, -most), (1e19, most), (-1e300, -most), (5e-324, 0),
+    (.nan, 0), (.infinity, most), (-.infinity, -most), (1e19, most), (-1e300, -most), (1e-300, 0),
     (-0.9, 0), (-7, -7), (0x1p59, most / 2),
   ]
   private static let large: UInt64 = 1 << 63
@@ -28,6 +28,6 @@ import Timeline
 
   @Test func noClockReachesTheseTimes() {
     #expect([Double.nan, .infinity, -.infinity, 1e19, -1e19].allSatisfy { !$0.isFrameTime })
-    #expect([0, -1, 1e15, 5e-324].allSatisfy { $0.isFrameTime })
+    #expect([0, -1, 1e15, 1e-300].allSatisfy { $0.isFrameTime })
   }
 }

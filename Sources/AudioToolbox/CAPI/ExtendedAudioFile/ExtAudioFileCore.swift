@@ -77,13 +77,9 @@ final class ExtAudioFileCore: @unchecked Sendable {
     try endAsync()
     if lacksRate, framesWritten > 0 { lacksRate = false }
     if lacksRate { try takeRate(samples.sampleRate) }
-    if let writer, let converter, writer.frameCount > 0 {
-      // The previous converter's remaining frames go first. Encoded packets form a single stream,
-      // so their input format cannot change.
-      guard case .pcm = file.format else {
-        throw .order("the client's format cannot change once packets were written")
-      }
-      try media { () throws(MediaError) in try writer.finish(through: converter.stream) }
+    // Encoded packets form a single stream, so their input format cannot change.
+    if case .packets = file.format, let writer, converter != nil, writer.frameCount > 0 {
+      throw .order("the client's format cannot change once packets were written")
     }
     let onFile = ConverterFormat(file.format)
     var settings = AudioConverterCore.Settings()
@@ -95,6 +91,10 @@ final class ExtAudioFileCore: @unchecked Sendable {
     if input.stream.channels == 1 && output.stream.channels == 2 { settings.channelMap = [0, 0] }
     let made = try converting { () throws(AudioConverterError) in
       try AudioConverterCore(input, output, settings)
+    }
+    // The previous converter's remaining frames go first. It cannot go on afterwards.
+    if let writer, let converter, writer.frameCount > 0 {
+      try media { () throws(MediaError) in try writer.finish(through: converter.stream) }
     }
     dropConverter()
     converter = made
