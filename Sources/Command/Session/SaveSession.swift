@@ -1,5 +1,6 @@
 import ArgumentParser
 import Sessions
+import System
 
 /// `cuejack session save`.
 struct SaveSession: ParsableCommand {
