@@ -90,7 +90,7 @@ package struct DeviceUnit: ~Copyable {
     let entry = unsafe unit.pointee.enter()
     defer { unsafe unit.pointee.leave(entry) }
     // The app renders the unit on a thread of its own, or has uninitialised it.
-    guard entry != .refused, let setup = unsafe unit.pointee.present else {
+    guard !entry.isRefused, let setup = unsafe unit.pointee.present else {
       unsafe state.pointee.position &+= Int64(io.pointee.frames)
       return
     }

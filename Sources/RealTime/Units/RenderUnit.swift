@@ -169,12 +169,12 @@ package struct RenderUnit: ~Copyable {
 
   // MARK: Renders
 
-  /// How a render begins.
-  enum Entry: BitwiseCopyable {
-    /// The thread renders from now on, or it did so before: in an input callback, for example.
-    case first, nested
-    /// Another thread renders.
-    case refused
+  /// How a render begins. No enumeration: its hash would call into libc.
+  struct Entry: BitwiseCopyable {
+    /// True if the thread renders from now on; false inside another render, such as in an input callback.
+    let isFirst: Bool
+    /// True if another thread renders.
+    let isRefused: Bool
   }
 
   /// Begins a render. Call `leave(_:)` after it, in any case.
@@ -183,11 +183,11 @@ package struct RenderUnit: ~Copyable {
     let thread = UInt(cue_rt_thread())
     let (isFirst, present) = owner.compareExchange(
       expected: 0, desired: thread, ordering: .acquiring)
-    return isFirst ? .first : present == thread ? .nested : .refused
+    return Entry(isFirst: isFirst, isRefused: !isFirst && present != thread)
   }
 
   @_noLocks borrowing func leave(_ entry: Entry) {
-    if entry == .first {
+    if entry.isFirst {
       owner.store(0, ordering: .releasing)
       ended.add(1, ordering: .releasing)
     }
@@ -207,7 +207,7 @@ package struct RenderUnit: ~Copyable {
   ///
   /// - Returns: False if another thread renders, or if this one makes outputs: the unit pulls itself.
   @_noLocks borrowing func beginOutputs(_ entry: Entry) -> Bool {
-    entry != .refused && !isBusy.exchange(true, ordering: .relaxed)
+    !entry.isRefused && !isBusy.exchange(true, ordering: .relaxed)
   }
 
   @_noLocks borrowing func endOutputs() { isBusy.store(false, ordering: .relaxed) }
@@ -230,7 +230,7 @@ package struct RenderUnit: ~Copyable {
     guard let setup = unsafe present else { return RenderError.uninitialized }
     // What came in is there already. It may be taken while the unit asks for what it plays.
     let isInput = unsafe bus == 1 && device != nil
-    guard isInput ? entry != .refused : beginOutputs(entry) else {
+    guard isInput ? !entry.isRefused : beginOutputs(entry) else {
       note(RenderError.wrongContext)
       return RenderError.wrongContext
     }

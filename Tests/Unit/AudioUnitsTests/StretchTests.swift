@@ -93,8 +93,8 @@ import Testing
     #expect(Set(latencies).count == 5 && latencies == latencies.sorted(), "\(latencies)")
     #expect(throws: UnitError.self) { try unit.setQuality(128) }
     #expect(unit.quality == 0x7F)
-    let mixer = try make(.multiChannelMixer)
-    #expect(mixer.quality == nil)
+    let player = try make(.soundPlayer)
+    #expect(player.quality == nil)
     unit.dispose()
   }
 

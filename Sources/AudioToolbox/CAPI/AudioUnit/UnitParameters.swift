@@ -17,12 +17,11 @@ extension UnitProperty {
       kAudioUnitProperty_ParameterStringFromValue, kAudioUnitProperty_ParameterValueFromString:
       if unit.parameters(scope: scope, bus: 0).isEmpty { return nil }
     case kAudioUnitProperty_ParameterClumpName:
-      let groups = unit.parameters(scope: kAudioUnitScope_Global, bus: 0).compactMap(\.group)
-      return groups.isEmpty
-        ? nil
-        : unsafe entry(completing: { (question) throws(AudioUnitError) in
-          unsafe try nameGroup(&question)
-        })
+      // Groups are counted from 1.
+      if unit.groupName(1) == nil { return nil }
+      return unsafe entry(completing: { (question) throws(AudioUnitError) in
+        unsafe try nameGroup(&question)
+      })
     default: return nil
     }
     switch id {

@@ -3,7 +3,7 @@
 #include "units.h"
 
 enum {
-  ROUNDS = 4
+  ROUNDS = 2
 };
 
 static _Atomic long calls;

@@ -114,15 +114,25 @@ static void components(void) {
 
 // MARK: Properties
 
-/// Every unit of the library, before and after it is initialised.
+/// The units of the library when they are initialised; `components.c` asks before, and all effects.
 static void properties(void) {
   AudioComponentDescription any = {0, 0, kAudioUnitManufacturer_Apple, 0, 0};
   AudioComponent component = NULL;
   while ((component = AudioComponentFindNext(component, &any)) != NULL) {
     AudioUnit unit = NULL;
+    AudioComponentDescription one;
+    WORKS(AudioComponentGetDescription(component, &one));
+    if (one.componentType == kAudioUnitType_Effect &&
+        one.componentSubType != kAudioUnitSubType_NBandEQ)
+      continue;
     if (AudioComponentInstanceNew(component, &unit) != noErr) continue;
+    WORKS(AudioUnitInitialize(unit));
     check_properties(unit);
-    if (AudioUnitInitialize(unit) == noErr) check_properties(unit);
+    if (AudioUnitGetPropertyInfo(unit, kAudioOutputUnitProperty_EnableIO, kAudioUnitScope_Input, 1,
+                                 NULL, NULL) == noErr)
+      for (AudioUnitPropertyID id = 0; id < 2010; id = id == 69 ? 2000 : id + 1)
+        for (AudioUnitScope scope = 0; scope <= kAudioUnitScope_Output; scope++)
+          check_property(unit, id, scope, 1);
     // Those of the device, and what it does not have.
     const AudioUnitPropertyID ids[] = {
         kAudioDevicePropertyBufferFrameSize,     kAudioDevicePropertyLatency,

@@ -141,15 +141,18 @@ static inline void check_property(AudioUnit unit, AudioUnitPropertyID id, AudioU
   exit(1);
 }
 
-/// Checks the properties of a unit that no one else uses.
+/// Checks the properties of a unit that no one else uses: the numbers of Apple's headers and some
+/// others, on a bus that the unit has, and on one that it does not have.
 static inline void check_properties(AudioUnit unit) {
-  for (AudioUnitScope scope = kAudioUnitScope_Global; scope <= kAudioUnitScope_Output; scope++)
-    for (AudioUnitPropertyID id = 0; id < 4000; id++)
-      for (AudioUnitElement element = 0; element < 3; element++) {
-        // Those of Apple's headers have these numbers.
-        if (id == 100) id = 2000;
-        if (id == 2300) id = 3000;
-        check_property(unit, id, scope, element == 2 ? 5000 : element);
+  const struct {
+    AudioUnitPropertyID first, end;
+  } ranges[] = {{0, 70}, {2000, 2010}, {2200, 2202}, {3000, 3016}, {3300, 3321}};
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+    for (AudioUnitPropertyID id = ranges[i].first; id < ranges[i].end; id++)
+      for (AudioUnitScope scope = kAudioUnitScope_Global; scope <= kAudioUnitScope_Output;
+           scope++) {
+        check_property(unit, id, scope, 0);
+        check_property(unit, id, scope, 5000);
       }
 }
 
