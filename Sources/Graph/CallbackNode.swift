@@ -6,6 +6,7 @@ package final class CallbackNode: GraphNode, @unchecked Sendable {
   package let name: String
   package let inputs, outputs, eventInputs: Int
   package let latencyFrames: Int
+  package let runsUnheard: Bool
   package let processor: cue_node
   /// The object that owns the function's context.
   private let owner: AnyObject?
@@ -15,18 +16,20 @@ package final class CallbackNode: GraphNode, @unchecked Sendable {
   ///   - outputs: Channels that it writes.
   ///   - eventInputs: Event sequences that it reads.
   ///   - latencyFrames: Latency from input to output, in frames.
+  ///   - runsUnheard: True to run the node even if none of its outputs reaches the graph's.
   ///   - processor: The function, called for each block of each cycle, and its context. It must not
   ///     allocate, lock or make a system call.
   ///   - owner: The owner of the context, retained for as long as a cycle may call the function.
   package init(
     named name: String, inputs: Int = 0, outputs: Int, eventInputs: Int = 0, latencyFrames: Int = 0,
-    _ processor: cue_node, keeping owner: AnyObject? = nil
+    runsUnheard: Bool = false, _ processor: cue_node, keeping owner: AnyObject? = nil
   ) {
     self.name = name
     self.inputs = inputs
     self.outputs = outputs
     self.eventInputs = eventInputs
     self.latencyFrames = latencyFrames
+    self.runsUnheard = runsUnheard
     unsafe self.processor = unsafe processor
     self.owner = owner
   }

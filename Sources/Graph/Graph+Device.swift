@@ -1,6 +1,8 @@
+import Glibc
 import RealTime
 package import Server
 import Synchronization
+import System
 
 // Attaching a graph to a device.
 
@@ -30,6 +32,14 @@ extension Graph: DeviceGraph {
     }
     attachment.teller?.end()
     attachment.device?.detach(self)
+  }
+
+  /// Waits until no sound fades over on `device`, for two seconds at most. Returns at once if the caller
+  /// drives the cycles.
+  package func awaitSettled(on device: Device) {
+    guard unsafe device.client.handle != nil else { return }
+    let deadline = HostTime.now + 2_000_000_000
+    while !isSettled, !device.isLost, HostTime.now < deadline { usleep(1000) }
   }
 
   package var wantedPorts: [WantedPort] {

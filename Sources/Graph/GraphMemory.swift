@@ -168,8 +168,8 @@ final class SlotMemory: @unchecked Sendable {
     }
   }
 
-  /// Whether the node's result leaves the graph, or the node has no outputs.
-  var isEnd: Bool { kind == .sink || outputs + eventOutputs == 0 }
+  /// Whether the node's result leaves the graph, or the node runs without that.
+  var isEnd: Bool { kind == .sink || outputs + eventOutputs == 0 || node?.runsUnheard == true }
 }
 
 /// Owns a delay line.

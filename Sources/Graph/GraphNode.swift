@@ -24,6 +24,8 @@ package protocol GraphNode: AnyObject, Sendable {
   /// Whether the node processes one block while the next one arrives. Splitting a cycle into
   /// several blocks would leave it no time.
   var needsWholeCycles: Bool { get }
+  /// Whether the node runs even if none of its outputs reaches the graph's.
+  var runsUnheard: Bool { get }
   /// The function that the cycle calls. It must not allocate, lock or make a system call.
   var processor: cue_node { get }
   /// Prepares the node for blocks of up to `maximumFrames` frames at `sampleRate` Hz. Called before
@@ -47,6 +49,7 @@ extension GraphNode {
   package var latencyFrames: Int { 0 }
   package var reportsLatency: Bool { false }
   package var needsWholeCycles: Bool { false }
+  package var runsUnheard: Bool { false }
   package var details: NodeDetails { NodeDetails() }
   package func setEnabled(_ on: Bool) -> Bool { false }
   package func whenGone(_ body: @escaping @Sendable () -> Void) {}

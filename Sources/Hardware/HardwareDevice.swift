@@ -23,8 +23,13 @@ package final class HardwareDevice: Sendable {
   struct State {
     var device: Device?
     var graph: Graph?
-    /// Whether the graph has input ports and output ports.
-    var directions = (reads: false, writes: false)
+    /// The node of the graph that calls the functions.
+    var node: NodeID?
+    /// Names of the graph's input ports and output ports.
+    var ports = (inputs: [String](), outputs: [String]())
+    /// Ports that a port of ours is connected to, by its name, when it was removed. A port without an
+    /// entry has never been there: it is connected to the sound card.
+    var connections: [String: [String]] = [:]
     var memory: IOMemory?
     var functions: [IOFunction] = []
     var list: IOListMemory?
@@ -155,13 +160,24 @@ package final class HardwareDevice: Sendable {
 
   /// True while the client is open.
   package var isOpen: Bool { state.withLock { $0.device } != nil }
+  /// True unless clients of this process are on another server, and the facts of this one are not known.
+  package var canBeAsked: Bool {
+    known.withLock { $0 != nil } || !(server is JackServer) || JackServer.canServe(serverName)
+  }
   /// True unless the server has gone.
   package var isAlive: Bool { state.withLock { $0.device }.map { !$0.isLost } ?? true }
 
-  /// The facts now. Opens the client if necessary. After the server has gone, the latest facts.
+  /// The facts now. Opens the client if necessary. After the server has gone, or while clients of this
+  /// process are on another one, the latest facts.
   package var facts: HardwareFacts {
     get throws(ServerError) {
-      let device = try open()
+      let device: Device
+      do throws(ServerError) {
+        device = try open()
+      } catch {
+        if case .otherServer = error, let known = known.withLock({ $0 }) { return known }
+        throw error
+      }
       if device.isLost, let known = known.withLock({ $0 }) { return known }
       let facts = Self.facts(of: device)
       known.withLock { if $0 == nil { $0 = facts } }
@@ -225,8 +241,7 @@ package final class HardwareDevice: Sendable {
   ///
   /// - Returns: False if the server refuses it.
   package func setBufferFrames(_ frames: Int, askingServer: Bool) throws(ServerError) -> Bool {
-    let device = try open()
-    if askingServer, !device.client.setPeriod(frames) { return false }
+    if askingServer, try !open().client.setPeriod(frames) { return false }
     state.withLock { state in
       state.wantedFrames = frames
       if let memory = state.memory { unsafe memory.cycle.pointee.setCallFrames(frames) }
@@ -405,41 +420,74 @@ package final class HardwareDevice: Sendable {
 
   /// Removes the ports for good.
   private func detach() {
-    detachGraph()
-    state.withLock { state in
-      state.pinnedFrames = nil
-      state.directions = (false, false)
-    }
-    tellBufferFrames()
-  }
-
-  private func detachGraph() {
+    keepConnections()
     let (graph, memory) = state.withLock { state in
       defer {
         state.graph = nil
+        state.node = nil
         state.memory = nil
+        state.pinnedFrames = nil
+        state.ports = ([], [])
       }
       return (state.graph, state.memory)
     }
     graph?.stop()
     withExtendedLifetime(memory) {}
+    tellBufferFrames()
   }
 
-  /// Adds the ports that the functions need, and connects them. Functions that run are silent meanwhile,
-  /// if there are ports already and one of them needs more.
+  /// Notes the connections of the ports, for the next ones of their names.
+  private func keepConnections() {
+    let (device, ports) = state.withLock { ($0.device, $0.ports.inputs + $0.ports.outputs) }
+    guard let device else { return }
+    for port in ports {
+      let others = device.connectionsToKeep(of: port)
+      state.withLock { $0.connections[port] = others }
+    }
+  }
+
+  /// Adds the ports that the functions need and do not have. Functions that run go on.
   private func attach() throws(ServerError) {
-    let (present, reads, writes) = state.withLock { state in
+    let (hasGraph, ports, reads, writes) = state.withLock { state in
       (
-        state.graph == nil ? nil : state.directions,
-        state.directions.reads || state.functions.contains { $0.usesInput },
-        state.directions.writes || state.functions.contains { $0.usesOutput }
+        state.graph != nil, state.ports, state.functions.contains { $0.usesInput },
+        state.functions.contains { $0.usesOutput }
       )
     }
-    if let present, present == (reads, writes) { return }
-    CallbackChecks.start
-    if present != nil { detachGraph() }
+    let (addsInputs, addsOutputs) = (
+      reads && ports.inputs.isEmpty, writes && ports.outputs.isEmpty
+    )
+    if hasGraph && !addsInputs && !addsOutputs { return }
     let device = try openLocked()
     if device.isLost { throw .lost(server: serverName) }
+    do throws(HostError) {
+      if !hasGraph { try makeGraph(for: device) }
+      let added = try addPorts(inputs: addsInputs, outputs: addsOutputs)
+      if !hasGraph { try run(on: device) }
+      state.withLock { state in
+        state.ports.inputs += added.inputs
+        state.ports.outputs += added.outputs
+      }
+      connect(added.inputs, toCard: device.client.physicalInputs, on: device)
+      connect(added.outputs, toCard: device.client.physicalOutputs, on: device)
+      state.withLock { $0.graph }?.awaitSettled(on: device)
+    } catch {
+      if !hasGraph { detach() }
+      if case .server(let reason) = error { throw reason }
+      log.error("\(error)")
+      throw .lost(server: serverName)
+    }
+    try device.awaitHeard(device.connectionMark)
+  }
+
+  private func run(on device: Device) throws(HostError) {
+    try state.withLock { $0.graph }?.run(on: device)
+    installList()
+  }
+
+  /// Makes the graph that calls the functions, without ports.
+  private func makeGraph(for device: Device) throws(HostError) {
+    CallbackChecks.start
     let facts = Self.facts(of: device)
     let frames = state.withLock { state in
       let frames =
@@ -448,59 +496,61 @@ package final class HardwareDevice: Sendable {
       return frames
     }
     let memory = IOMemory(
-      inputs: reads ? facts.inputs : 0, outputs: writes ? facts.outputs : 0, callFrames: frames,
+      inputs: facts.inputs, outputs: facts.outputs, callFrames: frames,
       sampleRate: facts.sampleRate)
     unsafe memory.cycle.pointee.setLatencies(
       input: facts.inputLatency, output: facts.outputLatency, sampleRate: facts.sampleRate)
-    let (inputs, outputs) = (reads ? facts.inputs : 0, writes ? facts.outputs : 0)
-    let inputNames = inputs == 0 ? [] : (1...inputs).map { "in_\($0)" }
-    let outputNames = outputs == 0 ? [] : (1...outputs).map { "out_\($0)" }
-    let graph: Graph
-    do throws(HostError) {
-      graph = try makeGraph(memory, facts, inputs: inputNames, outputs: outputNames)
-      try graph.run(on: device)
-    } catch {
-      if case .server(let reason) = error { throw reason }
-      log.error("\(error)")
-      throw .lost(server: serverName)
-    }
-    let ports =
-      Array(zip(inputNames, device.client.physicalInputs))
-      + zip(outputNames, device.client.physicalOutputs)
-    for (name, port) in ports {
-      do throws(ServerError) { try device.connect(name, to: port) } catch {
-        log.warning("\(error)")
-      }
-    }
-    state.withLock { state in
-      state.memory = memory
-      state.graph = graph
-      state.directions = (reads, writes)
-      unsafe memory.cycle.pointee.setGain(state.isMute ? 0 : state.volume)
-    }
-    installList()
-    try device.awaitHeard(device.connectionMark)
-  }
-
-  private func makeGraph(
-    _ memory: IOMemory, _ facts: HardwareFacts, inputs: [String], outputs: [String]
-  ) throws(HostError) -> Graph {
     let graph = Graph(
       types: cue_event_types(), sampleRate: facts.sampleRate, blockFrames: facts.periodFrames)
+    // It runs also if nothing is wired to its outputs: its functions record.
     let node = unsafe CallbackNode(
-      named: "I/O", inputs: inputs.count, outputs: outputs.count,
+      named: "I/O", inputs: facts.inputs, outputs: facts.outputs, runsUnheard: true,
       cue_node(
         run: { unsafe runIOCycle($0, $1) }, context: UnsafeMutableRawPointer(memory.cycle),
         prefetched_bytes: 0), keeping: memory)
     let id = try graph.add(node)
-    if !inputs.isEmpty {
-      let source = try graph.addInputs(named: "inputs", audio: inputs)
-      for i in inputs.indices { try graph.connect(Wire(from: source, i, to: id, i)) }
+    state.withLock { state in
+      state.memory = memory
+      state.graph = graph
+      state.node = id
+      unsafe memory.cycle.pointee.setGain(state.isMute ? 0 : state.volume)
     }
-    if !outputs.isEmpty {
-      let sink = try graph.addOutputs(named: "outputs", audio: outputs)
-      for i in outputs.indices { try graph.connect(Wire(from: id, i, to: sink, i)) }
+  }
+
+  /// Adds ports of a direction to the graph.
+  ///
+  /// - Returns: Their names.
+  private func addPorts(inputs: Bool, outputs: Bool) throws(HostError)
+    -> (inputs: [String], outputs: [String])
+  {
+    let (graph, node, memory) = state.withLock { ($0.graph, $0.node, $0.memory) }
+    guard let graph, let node, let memory else { return ([], []) }
+    let inputCount = inputs ? unsafe memory.cycle.pointee.inputs : 0
+    let outputCount = outputs ? unsafe memory.cycle.pointee.outputs : 0
+    let inputNames = (0..<inputCount).map { "in_\($0 + 1)" }
+    let outputNames = (0..<outputCount).map { "out_\($0 + 1)" }
+    if inputs {
+      let source = try graph.addInputs(named: "inputs", audio: inputNames)
+      try graph.edit { wiring throws(HostError) in
+        for i in inputNames.indices { try wiring.connect(Wire(from: source, i, to: node, i)) }
+      }
     }
-    return graph
+    if outputs {
+      let sink = try graph.addOutputs(named: "outputs", audio: outputNames)
+      try graph.edit { wiring throws(HostError) in
+        for i in outputNames.indices { try wiring.connect(Wire(from: node, i, to: sink, i)) }
+      }
+    }
+    return (inputNames, outputNames)
+  }
+
+  /// Connects ports as they were connected before, or to the sound card if they are new.
+  private func connect(_ ports: [String], toCard card: [String], on device: Device) {
+    for (i, port) in ports.enumerated() {
+      let kept = state.withLock { $0.connections[port] }
+      for other in kept ?? (i < card.count ? [card[i]] : []) {
+        device.connectAgain(port, to: other)
+      }
+    }
   }
 }

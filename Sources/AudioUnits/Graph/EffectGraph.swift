@@ -136,10 +136,7 @@ package final class EffectGraph: Sendable {
   }
 
   /// Waits until no sound fades over, for two seconds at most.
-  package func settle() {
-    let deadline = HostTime.now + 2_000_000_000
-    while !graph.isSettled, !device.isLost, HostTime.now < deadline { usleep(1000) }
-  }
+  package func settle() { graph.awaitSettled(on: device) }
 
   /// The wires from the end of a strip to the mixer or the ports. A single channel goes to the first two.
   private func wires(from node: NodeID, _ strip: Strip) -> [Wire] {

@@ -10,7 +10,7 @@ import System
 /// also in its own callbacks.
 ///
 /// Bus 0 plays, bus 1 records. The input of bus 0 and the output of bus 1 are the app's; the others have
-/// the device's channels and rate.
+/// the device's channels and rate. Both of the app's sides are converted.
 @safe
 package final class OutputUnit: Unit, @unchecked Sendable {
   private struct DeviceState {
@@ -90,18 +90,22 @@ package final class OutputUnit: Unit, @unchecked Sendable {
     state.outputs[0].format.sampleRate
   }
 
+  override func rate(ofOutput bus: Int, _ state: borrowing State) -> Double {
+    bus == 1 ? state.inputs[1].format.sampleRate : state.outputs[bus].format.sampleRate
+  }
+
+  override func keepsInput(_ state: borrowing State) -> Bool {
+    device.withLock { $0.records }
+      && (0..<2).contains {
+        state.inputs[$0].format.sampleRate != state.outputs[$0].format.sampleRate
+      }
+  }
+
   override func check(_ format: BusFormat, _ side: Side, _ bus: Int, _ state: borrowing State)
     throws(UnitError)
   {
     guard (side == .input) == (bus == 0) else {
       throw .notWritable("this side has the format of the device")
-    }
-    if side == .output {
-      let rate = state.inputs[1].format.sampleRate
-      guard format.sampleRate == rate else {
-        throw .formatNotSupported(
-          "the input of a device has its rate, \(rate) Hz, not \(format.sampleRate) Hz")
-      }
     }
   }
 
@@ -112,30 +116,33 @@ package final class OutputUnit: Unit, @unchecked Sendable {
   }
 
   /// Gives the device's buses its rate and channels, and the app's buses its rate unless they have a
-  /// format.
+  /// format. An app that has set the rate at which it plays hears the input at that rate, too.
   private func adoptDevice() throws(UnitError) {
     let facts = try facts()
     let hasFormat = device.withLock { $0.hasFormat }
-    func planar(_ channels: Int) throws(UnitError) -> BusFormat {
-      guard let format = BusFormat.planar(channels: channels, sampleRate: facts.sampleRate) else {
-        throw .formatNotSupported("\(channels) channels at \(facts.sampleRate) Hz")
+    func planar(_ channels: Int, _ rate: Double) throws(UnitError) -> BusFormat {
+      guard let format = BusFormat.planar(channels: channels, sampleRate: rate) else {
+        throw .formatNotSupported("\(channels) channels at \(rate) Hz")
       }
       return format
     }
-    let (input, output, stereo) = (
-      try planar(max(1, facts.inputs)), try planar(max(1, facts.outputs)), try planar(2)
+    let rate = facts.sampleRate
+    let appRate = hasFormat[0] ? try read { $0.inputs[0].format.sampleRate } : rate
+    let (input, output, stereo, heard) = (
+      try planar(max(1, facts.inputs), rate), try planar(max(1, facts.outputs), rate),
+      try planar(2, rate), try planar(2, appRate)
     )
     let isKnown = try read { state in
       state.outputs[0].format == output && state.inputs[1].format == input
         && (hasFormat[0] || state.inputs[0].format == stereo)
-        && (hasFormat[1] || state.outputs[1].format == stereo)
+        && (hasFormat[1] || state.outputs[1].format == heard)
     }
     if isKnown { return }
     try change { state in
       state.outputs[0].format = output
       state.inputs[1].format = input
       if !hasFormat[0] { state.inputs[0].format = stereo }
-      if !hasFormat[1] { state.outputs[1].format = stereo }
+      if !hasFormat[1] { state.outputs[1].format = heard }
     }
   }
 
@@ -150,6 +157,7 @@ package final class OutputUnit: Unit, @unchecked Sendable {
     if index == 1 { try adoptDevice() }
     try super.setFormat(format, side, index)
     device.withLock { $0.hasFormat[Int(index)] = true }
+    if index == 0 && isInitialized { try adoptDevice() }
   }
 
   override package func initialize() throws(UnitError) {
@@ -323,6 +331,8 @@ package final class OutputUnit: Unit, @unchecked Sendable {
 
   package func setRecords(_ on: Bool) throws(UnitError) {
     try setDirections { $0.records = on }
+    // It keeps the input from now on, or no more.
+    if isInitialized { try change { _ in } }
     tell(.direction(.input))
   }
 

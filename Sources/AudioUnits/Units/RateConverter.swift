@@ -28,7 +28,7 @@ final class RateConverter: BusConverter, @unchecked Sendable {
   let delaySeconds: Double
 
   init(_ shape: BusShape) throws(UnitError) {
-    let (from, to) = (shape.format.sampleRate, shape.rate)
+    let (from, to) = shape.rates
     let unknown = UnitError.formatNotSupported("there is no conversion from \(from) to \(to) Hz")
     guard shape.isConvertible,
       let resampler = Resampler(

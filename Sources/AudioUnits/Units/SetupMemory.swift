@@ -19,10 +19,11 @@ final class SetupMemory: @unchecked Sendable {
   let delaySeconds: Double
 
   /// - Parameters:
-  ///   - rates: The rate at which each input's samples are needed.
+  ///   - rates: The rate of each bus's planes: of the inputs', then of the outputs'.
+  ///   - keepsInput: Whether the input of a device is kept: see `InputRing`.
   ///   - old: The setup before: its buses' memory and converters are used again where nothing changes.
   init(
-    _ state: borrowing Unit.State, _ kernel: Unit.Kernel, rates: [Double],
+    _ state: borrowing Unit.State, _ kernel: Unit.Kernel, rates: [Double], keepsInput: Bool,
     reusing old: SetupMemory?,
     _ convert: (BusShape) throws(UnitError) -> (any BusConverter)?
   ) throws(UnitError) {
@@ -33,12 +34,13 @@ final class SetupMemory: @unchecked Sendable {
     for (i, bus) in all.enumerated() {
       let isInput = i < state.inputs.count
       let shape = BusShape(
-        format: bus.format, frames: frames, rate: isInput ? rates[i] : bus.format.sampleRate,
-        isInput: isInput, index: isInput ? i : i - state.inputs.count, quality: state.quality)
+        format: bus.format, frames: frames, rate: rates[i],
+        isInput: isInput, index: isInput ? i : i - state.inputs.count, quality: state.quality,
+        isKept: keepsInput && i == state.inputs.count + 1)
       if let same = old?.parts.first(where: { $0.shape == shape }) {
         parts.append(same)
       } else {
-        parts.append(BusMemory(shape, try isInput ? convert(shape) : nil))
+        parts.append(BusMemory(shape, try isInput || shape.isKept ? convert(shape) : nil))
       }
       if case .unit(let unit, _) = bus.source { sources.append(unit) }
     }
@@ -85,6 +87,13 @@ struct BusShape: Equatable {
   let index: Int
   /// Quality of the converter: 0 to 127.
   let quality: UInt32
+  /// Whether an `InputRing` keeps its samples.
+  let isKept: Bool
+
+  /// The rates, in Hz, from which and to which its converter converts.
+  var rates: (from: Double, to: Double) {
+    isInput ? (format.sampleRate, rate) : (rate, format.sampleRate)
+  }
 }
 
 /// Memory of a bus.
@@ -97,6 +106,8 @@ private final class BusMemory: @unchecked Sendable {
   private let memory: UnsafeMutableRawBufferPointer
   private let list: UnsafeMutablePointer<cue_buffer_list>
   private let resampling: UnsafeMutablePointer<ResamplingState>
+  private let ring: UnsafeMutablePointer<InputRing>?
+  private let ringPlanes: Planes?
 
   var delaySeconds: Double { converter?.delaySeconds ?? 0 }
 
@@ -106,8 +117,8 @@ private final class BusMemory: @unchecked Sendable {
     let format = shape.format
     planes = Planes(channels: format.channels, capacity: shape.frames)
     sourcePlanes =
-      converter == nil
-      ? nil : Planes(channels: format.channels, capacity: UnitSetup.framesToResample)
+      converter == nil && !shape.isKept
+      ? nil : Planes(channels: format.channels, capacity: shape.frames)
     let bytes = shape.frames * format.bytesPerFrame * format.buffers
     unsafe memory = .allocate(byteCount: bytes, alignment: 64)
     unsafe memory.initializeMemory(as: UInt8.self, repeating: 0)
@@ -120,6 +131,15 @@ private final class BusMemory: @unchecked Sendable {
     unsafe list.initialize(to: cue_buffer_list())
     unsafe resampling = .allocate(capacity: 1)
     unsafe resampling.initialize(to: ResamplingState())
+    let ratio = format.sampleRate / shape.rate
+    ringPlanes =
+      shape.isKept
+      ? Planes(channels: format.channels, capacity: InputRing.capacity(ratio: ratio)) : nil
+    unsafe ring = ringPlanes.map { planes in
+      let ring = UnsafeMutablePointer<InputRing>.allocate(capacity: 1)
+      unsafe ring.initialize(to: InputRing(planes.pointers(), ratio: ratio))
+      return unsafe ring
+    }
   }
 
   deinit {
@@ -127,6 +147,7 @@ private final class BusMemory: @unchecked Sendable {
     unsafe memory.deallocate()
     unsafe list.deallocate()
     unsafe resampling.deallocate()
+    unsafe ring?.deallocate()
   }
 
   /// The bus as renders see it.
@@ -146,6 +167,7 @@ private final class BusMemory: @unchecked Sendable {
       memory: memory.baseAddress!, bufferBytes: shape.frames * shape.format.bytesPerFrame,
       source: unitSource,
       resampler: converter?.call ?? cue_resampler(),
-      sourcePlanes: (sourcePlanes ?? planes).pointers(), resampling: resampling)
+      sourcePlanes: (sourcePlanes ?? planes).pointers(), resampling: resampling,
+      rate: shape.rate, ring: ring)
   }
 }

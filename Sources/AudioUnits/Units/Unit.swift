@@ -105,7 +105,13 @@ package class Unit: @unchecked Sendable {
   func rate(ofInput bus: Int, _ state: borrowing State) -> Double {
     state.outputs.first?.format.sampleRate ?? state.inputs[bus].format.sampleRate
   }
-  /// Returns the converter of an input's sample rate; nil if it needs none.
+  /// The rate of the samples before an output.
+  func rate(ofOutput bus: Int, _ state: borrowing State) -> Double {
+    state.outputs[bus].format.sampleRate
+  }
+  /// Whether the unit is one whose second output keeps a device's input: see `InputRing`.
+  func keepsInput(_ state: borrowing State) -> Bool { false }
+  /// Returns the converter of a bus's sample rate; nil if it needs none.
   func converter(_ shape: BusShape) throws(UnitError) -> (any BusConverter)? {
     if shape.rate == shape.format.sampleRate { return nil }
     return try RateConverter(shape)
@@ -205,8 +211,10 @@ package class Unit: @unchecked Sendable {
       let count = state.inputs.count
       var rates: [Double] = []
       for bus in 0..<count { rates.append(rate(ofInput: bus, state)) }
+      for bus in state.outputs.indices { rates.append(rate(ofOutput: bus, state)) }
       return try SetupMemory(
-        state, kernel(inputs: count), rates: rates, reusing: state.memory
+        state, kernel(inputs: count), rates: rates, keepsInput: keepsInput(state),
+        reusing: state.memory
       ) { shape throws(UnitError) in try converter(shape) }
     }
     let old = state.withLock { state in

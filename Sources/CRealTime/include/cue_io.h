@@ -26,6 +26,8 @@ typedef struct cue_io {
   uint64_t allowed_time;
   /// Transport state at the cycle's first frame; NULL if unknown.
   const struct cue_transport *_Nullable transport;
+  /// The IOSlot of the function, which tells whether it has been stopped.
+  const void *_Nullable slot;
 } cue_io;
 
 /// An I/O function with its context.

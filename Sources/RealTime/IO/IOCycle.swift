@@ -103,8 +103,8 @@ package struct IOCycle: ~Copyable {
   private let inputLatency = Atomic<Int>(0)
   private let outputLatency = Atomic<Int>(0)
   private let sampleRate: Atomic<UInt64>
-  let inputs: Int
-  let outputs: Int
+  package let inputs: Int
+  package let outputs: Int
   private let buffers: UnsafeMutablePointer<IOBuffers>
 
   /// - Parameters:
@@ -291,6 +291,7 @@ package struct IOCycle: ~Copyable {
       unsafe io.input_channels = reads ? UInt32(inputs) : 0
       unsafe io.output = writes ? destination : nil
       unsafe io.output_channels = writes ? UInt32(outputs) : 0
+      unsafe io.slot = UnsafeRawPointer(slot)
       unsafe cue_rt_run_io(slot.pointee.function, &io)
       guard writes else { continue }
       if !isFirst { for i in 0..<samples { unsafe output[i] += destination[i] } }

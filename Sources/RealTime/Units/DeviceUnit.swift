@@ -12,6 +12,10 @@ package struct DeviceUnitState: BitwiseCopyable {
   var hasStarted = false
   /// Gain of the latest frame.
   var gain: Float = 1
+  /// First frame of the call for which the output is being rendered.
+  var slice = 0
+  /// True while the input proc is called.
+  var isTelling = false
   package init() { unsafe io = nil }
 }
 
@@ -100,15 +104,21 @@ package struct DeviceUnit: ~Copyable {
     if restarts.exchange(false, ordering: .acquiring) {
       unsafe state.pointee.position = 0
       unsafe state.pointee.gain = gainNow
+      unsafe setup.pointee.inputs[0].resampling.initialize(to: ResamplingState())
+      unsafe setup.pointee.outputs[1].ring?.pointee.clear()
+    }
+    unsafe setup.pointee.cache.pointee.function = io.pointee.slot.map {
+      unsafe $0.assumingMemoryBound(to: IOSlot.self)
     }
     let directions = playsAndRecords.load(ordering: .relaxed)
-    if directions & 2 != 0, unsafe io.pointee.input != nil { unsafe tellInput(io) }
+    if directions & 2 != 0, unsafe io.pointee.input != nil { unsafe hear(io, setup) }
     if directions & 1 != 0, unsafe io.pointee.output != nil,
       unsafe unit.pointee.beginOutputs(entry)
     {
       unsafe play(io, setup)
       unsafe unit.pointee.endOutputs()
     }
+    unsafe setup.pointee.cache.pointee.function = nil
     unsafe state.pointee.position &+= Int64(io.pointee.frames)
     unsafe state.pointee.io = nil
     cue_rt_set_thread_transport(nil)
@@ -149,13 +159,68 @@ package struct DeviceUnit: ~Copyable {
     return time
   }
 
-  @_noLocks private borrowing func tellInput(_ io: UnsafePointer<cue_io>) {
+  /// Takes what came in, and tells the app of it.
+  @_noLocks private borrowing func hear(
+    _ io: UnsafePointer<cue_io>, _ setup: UnsafeMutablePointer<UnitSetup>
+  ) {
+    guard let ring = unsafe setup.pointee.outputs[1].ring else {
+      var time = unsafe time(io, 0, isInput: true)
+      unsafe tellInput(&time, frames: io.pointee.frames)
+      return
+    }
+    unsafe fill(ring, io, setup.pointee.outputs + 1)
+    if unsafe inputProc.load(ordering: .relaxed) == nil {
+      unsafe ring.pointee.told = ring.pointee.written
+    }
+    while unsafe ring.pointee.written &- ring.pointee.told >= Int64(io.pointee.frames),
+      unsafe !setup.pointee.hasStopped
+    {
+      let behind = unsafe Double(ring.pointee.written &- ring.pointee.told) / ring.pointee.ratio
+      let frame = unsafe Double(io.pointee.frames) - behind
+      var time = unsafe time(io, 0, isInput: true)
+      if countsFromZero.load(ordering: .relaxed) {
+        time.sample_time = unsafe Double(ring.pointee.told)
+      } else {
+        time.sample_time = unsafe (time.sample_time + frame) * ring.pointee.ratio
+      }
+      if time.flags & UInt32(cue_time_has_host) != 0 {
+        let distance = unsafe frame * io.pointee.nanoseconds_per_frame
+        time.host_time = UInt64(max(0, Double(time.host_time) + distance))
+      }
+      unsafe tellInput(&time, frames: io.pointee.frames)
+      unsafe ring.pointee.told &+= Int64(io.pointee.frames)
+    }
+  }
+
+  /// Appends what came in during a call to a ring.
+  @_noLocks private borrowing func fill(
+    _ ring: UnsafeMutablePointer<InputRing>, _ io: UnsafePointer<cue_io>,
+    _ output: UnsafeMutablePointer<UnitBus>
+  ) {
+    unsafe ring.pointee.beginCall()
+    var at = 0
+    let frames = unsafe Int(io.pointee.frames)
+    while at < frames {
+      let count = min(frames &- at, UnitSetup.framesToResample)
+      unsafe copyInput(
+        io, from: at, frames: count, to: output.pointee.sourcePlanes,
+        channels: output.pointee.channels)
+      unsafe ring.pointee.append(
+        output.pointee.sourcePlanes, channels: output.pointee.channels, frames: count,
+        output.pointee.resampler)
+      at &+= count
+    }
+  }
+
+  @_noLocks private borrowing func tellInput(
+    _ time: UnsafeMutablePointer<cue_time_stamp>, frames: UInt32
+  ) {
     guard let pointer = unsafe inputProc.load(ordering: .sequentiallyConsistent) else { return }
     let proc = unsafe pointer.assumingMemoryBound(to: UnitNotify.self).pointee
-    var time = unsafe time(io, 0, isInput: true)
     var flags: UInt32 = 0
-    let status = unsafe cue_rt_call_render(
-      proc.proc, proc.data, &flags, &time, 1, io.pointee.frames, nil)
+    unsafe state.pointee.isTelling = true
+    let status = unsafe cue_rt_call_render(proc.proc, proc.data, &flags, time, 1, frames, nil)
+    unsafe state.pointee.isTelling = false
     unsafe unit.pointee.note(status)
   }
 
@@ -172,8 +237,9 @@ package struct DeviceUnit: ~Copyable {
     let from = unsafe state.pointee.gain
     let to = gainNow
     var at = 0
-    while at < frames {
+    while at < frames, unsafe !setup.pointee.hasStopped {
       let count = unsafe min(frames &- at, setup.pointee.maximumFrames)
+      unsafe state.pointee.slice = at
       var time = unsafe time(io, at, isInput: false)
       var isSilent = false
       let status = unsafe renderInput(setup, &time, frames: count, isSilent: &isSilent)
@@ -193,6 +259,7 @@ package struct DeviceUnit: ~Copyable {
       }
       at &+= count
     }
+    unsafe state.pointee.slice = 0
     unsafe state.pointee.gain = to
   }
 
@@ -225,15 +292,49 @@ package struct DeviceUnit: ~Copyable {
     return channel < channels ? channel : -1
   }
 
-  /// Copies what came in during the call in progress to an output's planes.
-  @_noLocks borrowing func capture(_ output: UnsafeMutablePointer<UnitBus>, frames: Int) -> Int32 {
-    guard let io = unsafe state.pointee.io, let input = unsafe io.pointee.input else {
+  /// Copies what came in to an output's planes: frames of the call in progress, or of the output's ring.
+  @_noLocks borrowing func capture(
+    _ output: UnsafeMutablePointer<UnitBus>, _ time: UnsafePointer<cue_time_stamp>, frames: Int
+  ) -> Int32 {
+    guard let io = unsafe state.pointee.io, unsafe io.pointee.input != nil else {
       return RenderError.wrongContext
     }
-    guard unsafe frames <= Int(io.pointee.frames) else { return RenderError.tooManyFrames }
+    let length = unsafe Int(io.pointee.frames)
+    let channels = unsafe output.pointee.channels
+    guard let ring = unsafe output.pointee.ring else {
+      guard frames <= length else { return RenderError.tooManyFrames }
+      let slice = unsafe state.pointee.slice
+      unsafe copyInput(
+        io, from: slice &+ frames <= length ? slice : 0, frames: frames,
+        to: output.pointee.planes, channels: channels)
+      return 0
+    }
+    let start: Int64
+    if unsafe state.pointee.isTelling {
+      start = unsafe ring.pointee.told
+      guard unsafe Int64(frames) <= ring.pointee.written &- start else {
+        return RenderError.tooManyFrames
+      }
+    } else {
+      guard unsafe frames <= InputRing.mostFrames(ratio: ring.pointee.ratio) else {
+        return RenderError.tooManyFrames
+      }
+      start = unsafe ring.pointee.begin(time, frames: frames, slice: length)
+    }
+    unsafe ring.pointee.copy(
+      from: start, frames: frames, to: output.pointee.planes, channels: channels)
+    return 0
+  }
+
+  /// Copies frames of a call's input to planes, by the channel map.
+  @_noLocks private borrowing func copyInput(
+    _ io: UnsafePointer<cue_io>, from first: Int, frames: Int,
+    to planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, channels: Int
+  ) {
+    guard let input = unsafe io.pointee.input else { return }
     let width = unsafe Int(io.pointee.input_channels)
-    for channel in unsafe 0..<output.pointee.channels {
-      let plane = unsafe output.pointee.planes[channel]
+    for channel in 0..<channels {
+      let plane = unsafe planes[channel]
       var source = width == 1 ? 0 : channel
       if let pointer = unsafe inputMap.load(ordering: .sequentiallyConsistent) {
         let map = unsafe pointer.assumingMemoryBound(to: UnitChannelMap.self).pointee
@@ -242,10 +343,9 @@ package struct DeviceUnit: ~Copyable {
       if source < 0 || source >= width {
         unsafe plane.initialize(repeating: 0, count: frames)
       } else {
-        for i in 0..<frames { unsafe plane[i] = input[i &* width &+ source] }
+        for i in 0..<frames { unsafe plane[i] = input[(first &+ i) &* width &+ source] }
       }
     }
-    return 0
   }
 }
 

@@ -217,9 +217,12 @@ package struct RenderUnit: ~Copyable {
   }
 
   /// Renders frames of an output into a list. Buffers without memory get the unit's.
+  ///
+  /// - Parameter function: The I/O function that renders; nil if an app does.
   @_noLocks package borrowing func render(
     _ flags: UnsafeMutablePointer<UInt32>, _ time: UnsafePointer<cue_time_stamp>, bus: Int,
-    frames: Int, _ list: UnsafeMutablePointer<cue_buffer_list>
+    frames: Int, _ list: UnsafeMutablePointer<cue_buffer_list>,
+    function: UnsafePointer<IOSlot>? = nil
   ) -> Int32 {
     let entry = enter()
     defer { leave(entry) }
@@ -248,9 +251,9 @@ package struct RenderUnit: ~Copyable {
           flags.pointee | UInt32(cue_render_is_before), time, bus: bus, frames: frames,
           list)
         if bus == 1, let device = unsafe device {
-          status = unsafe device.pointee.capture(output, frames: frames)
+          status = unsafe device.pointee.capture(output, time, frames: frames)
         } else {
-          status = unsafe produce(setup, flags, time, frames: frames)
+          status = unsafe produce(setup, flags, time, frames: frames, function: function)
         }
         if status == 0 {
           unsafe output.pointee.format.write(output.pointee.planes, frames: frames, to: list)
@@ -347,7 +350,8 @@ package struct RenderUnit: ~Copyable {
   @_noLocks private borrowing func produce(
     _ setup: UnsafeMutablePointer<UnitSetup>, _ flags: UnsafeMutablePointer<UInt32>,
     _ time: UnsafePointer<cue_time_stamp>, frames: Int,
-    given: UnsafePointer<UnsafeMutablePointer<cue_buffer_list>>? = nil, givenCount: Int = 0
+    given: UnsafePointer<UnsafeMutablePointer<cue_buffer_list>>? = nil, givenCount: Int = 0,
+    function: UnsafePointer<IOSlot>? = nil
   ) -> Int32 {
     let cache = unsafe setup.pointee.cache
     let hasTime = unsafe time.pointee.flags & UInt32(cue_time_has_sample) != 0
@@ -369,6 +373,8 @@ package struct RenderUnit: ~Copyable {
     } else {
       unsafe cache.pointee.given = given
       unsafe cache.pointee.givenCount = givenCount
+      let outer = unsafe cache.pointee.function
+      unsafe cache.pointee.function = function
       unsafe cache.pointee.changeCount = takeChanges(setup.pointee.changes)
       var call = unsafe cue_unit_call(
         setup: UnsafeMutableRawPointer(setup), time: time, frames: UInt32(frames), flags: flags,
@@ -376,6 +382,7 @@ package struct RenderUnit: ~Copyable {
       status = unsafe cue_rt_run_kernel(setup.pointee.kernel, &call)
       unsafe setup.pointee.applyChanges(at: frames, isEnd: true)
       unsafe cache.pointee.givenCount = 0
+      unsafe cache.pointee.function = outer
       unsafe cache.pointee.sampleTime = time.pointee.sample_time
       unsafe cache.pointee.frames = frames
       unsafe cache.pointee.flags = flags.pointee & UInt32(cue_render_is_silent)

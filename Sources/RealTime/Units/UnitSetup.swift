@@ -42,16 +42,21 @@ package struct UnitBus: BitwiseCopyable {
   let bufferBytes: Int
   package var source: UnitSource
   let resampler: cue_resampler
-  /// Planes at the source's rate, for the resampler; those of the bus if there is none.
+  /// Planes at the rate from which the resampler converts; those of the bus if there is none.
   let sourcePlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   let resampling: UnsafeMutablePointer<ResamplingState>
+  /// The rate of `planes` in Hz.
+  let rate: Double
+  /// For the input of a device: see `InputRing`. Nil if it needs none.
+  let ring: UnsafeMutablePointer<InputRing>?
 
   package init(
     format: BusFormat, planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
     list: UnsafeMutablePointer<cue_buffer_list>, memory: UnsafeMutableRawPointer, bufferBytes: Int,
     source: UnitSource, resampler: cue_resampler,
     sourcePlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
-    resampling: UnsafeMutablePointer<ResamplingState>
+    resampling: UnsafeMutablePointer<ResamplingState>, rate: Double,
+    ring: UnsafeMutablePointer<InputRing>?
   ) {
     self.format = format
     unsafe self.planes = planes
@@ -63,6 +68,8 @@ package struct UnitBus: BitwiseCopyable {
     unsafe self.resampler = unsafe resampler
     unsafe self.sourcePlanes = sourcePlanes
     unsafe self.resampling = resampling
+    self.rate = rate
+    unsafe self.ring = ring
   }
 
   /// Points the list's buffers at the memory of the bus.
@@ -114,7 +121,12 @@ package struct RenderCache: BitwiseCopyable {
   /// Lists that the caller of the render in progress has given for the first inputs.
   var given: UnsafePointer<UnsafeMutablePointer<cue_buffer_list>>?
   var givenCount = 0
-  package init() { unsafe given = nil }
+  /// The I/O function of the device for which the render in progress happens; nil if an app asked for it.
+  var function: UnsafePointer<IOSlot>?
+  package init() {
+    unsafe given = nil
+    unsafe function = nil
+  }
 }
 
 /// Buses, kernel and listeners of a unit that is initialised, for its renders. Never changed once a render
@@ -164,6 +176,15 @@ package struct UnitSetup: BitwiseCopyable {
     }
   }
 
+  /// True once a callback has stopped the output unit for which the render in progress happens: no other is
+  /// called.
+  var hasStopped: Bool {
+    @_noLocks get {
+      guard let function = unsafe cache.pointee.function else { return false }
+      return unsafe !function.pointee.isRunning
+    }
+  }
+
   /// Returns true if nothing supplies an input.
   @_noLocks func isUnconnected(_ bus: Int) -> Bool {
     unsafe bus >= cache.pointee.givenCount && inputs[bus].source.isNone
@@ -200,8 +221,12 @@ package struct UnitSetup: BitwiseCopyable {
     unsafe input.pointee.resetList(frames: frames)
     var flags: UInt32 = 0
     let status: Int32
-    if let unit = unsafe source.unit {
-      status = unsafe unit.pointee.render(&flags, time, bus: source.output, frames: frames, list)
+    if hasStopped {
+      flags = UInt32(cue_render_is_silent)
+      status = 0
+    } else if let unit = unsafe source.unit {
+      status = unsafe unit.pointee.render(
+        &flags, time, bus: source.output, frames: frames, list, function: cache.pointee.function)
     } else if let proc = unsafe source.proc {
       status = unsafe cue_rt_call_render(
         proc, source.data, &flags, time, UInt32(bus), UInt32(frames), list)
@@ -219,7 +244,8 @@ package struct UnitSetup: BitwiseCopyable {
     return status
   }
 
-  /// Fills the planes of an input through its resampler.
+  /// Fills the planes of an input through its resampler. The source gives as many frames at a time as the
+  /// render has, which the next renders take what is left of.
   @_noLocks private func pullResampled(
     _ input: UnsafeMutablePointer<UnitBus>, _ bus: Int, frames: Int,
     at time: UnsafePointer<cue_time_stamp>
@@ -239,8 +265,9 @@ package struct UnitSetup: BitwiseCopyable {
         unsafe input.pointee.sourcePlanes[channel] += first
       }
       unsafe cue_rt_resample(
-        input.pointee.resampler, input.pointee.sourcePlanes, UInt32(state.pointee.count), &taken,
-        input.pointee.planes, UInt32(frames &- made), &given)
+        input.pointee.resampler, input.pointee.sourcePlanes,
+        UInt32(min(state.pointee.count, Self.framesToResample)), &taken, input.pointee.planes,
+        UInt32(frames &- made), &given)
       for channel in 0..<channels {
         unsafe input.pointee.planes[channel] -= made
         unsafe input.pointee.sourcePlanes[channel] -= first
@@ -250,17 +277,20 @@ package struct UnitSetup: BitwiseCopyable {
       made &+= Int(given)
       if made >= frames { return 0 }
       if unsafe state.pointee.count > 0 { continue }
-      // A few frames at a time, so that the source is asked for no more than is needed now.
-      let count = min(maximumFrames, Self.framesToResample)
       unsafe sourceTime.sample_time = state.pointee.position
       sourceTime.flags |= UInt32(cue_time_has_sample)
+      if sourceTime.flags & UInt32(cue_time_has_host) != 0 {
+        sourceTime.host_time =
+          unsafe time.pointee.host_time
+          &+ UInt64(Double(made) * 1e9 / input.pointee.rate)
+      }
       let status = unsafe pullSource(
-        input, bus, frames: count, at: &sourceTime, to: input.pointee.sourcePlanes,
+        input, bus, frames: frames, at: &sourceTime, to: input.pointee.sourcePlanes,
         isSilent: &isSilent)
       if status != 0 { return status }
-      unsafe state.pointee.position += Double(count)
+      unsafe state.pointee.position += Double(frames)
       unsafe state.pointee.first = 0
-      unsafe state.pointee.count = count
+      unsafe state.pointee.count = frames
     }
     return RenderError.badArgument
   }

@@ -32,6 +32,13 @@ extension JackServer {
     return Array(Set(names))
   }
 
+  /// True unless clients of this process that are needed are on a server other than `name`: libjack
+  /// serves one at a time. Closes those that nothing needs.
+  package static func canServe(_ name: String) -> Bool {
+    IdleClients.makeWay(for: name)
+    return JackClient.serverInUse(otherThan: name) == nil
+  }
+
   /// True if the server runs, or is the default one and can be started.
   package var isReachable: Bool {
     if PipeWire.isLibrary { return PipeWire.isRunning }

@@ -1,5 +1,7 @@
+import Logging
 package import RealTime
 import Synchronization
+import System
 import Timeline
 
 /// A client of a server with its voices, recorders and graph; a queue's device. Any thread that is not
@@ -242,6 +244,27 @@ package final class Device: Sendable {
   /// Connects port `name` to `other` once a port of that name appears on the server.
   package func connect(_ name: String, whenThere other: String) {
     connections.want(name, to: other)
+  }
+
+  /// Connects port `name` to `other`, now or once a port of that name appears on the server.
+  package func connectAgain(_ name: String, to other: String) {
+    do throws(ServerError) { try connect(name, to: other) } catch {
+      log.notice("\(error): connected once it is there")
+      connections.want(name, to: other)
+    }
+  }
+
+  /// Returns the ports that port `name` is connected to, or is to be connected to when they or the server
+  /// return.
+  package func connectionsToKeep(of name: String) -> [String] {
+    let known = knownConnections.filter { $0.port == name }.map(\.other)
+    if isLost { return known }
+    // The server knows of changes that have not been noted yet.
+    let present = client.connections(of: name)
+    let made = connections.made.filter { $0.port == name }.map(\.other)
+    let all = client.otherPorts(.input, .audio) + client.otherPorts(.output, .audio)
+    return present
+      + known.filter { !present.contains($0) && !(made.contains($0) && all.contains($0)) }
   }
 
   /// Connections that exist, or that are made again when the other port or the server returns. `port` is the

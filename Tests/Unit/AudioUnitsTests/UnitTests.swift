@@ -49,6 +49,41 @@ final class WaveSource: @unchecked Sendable {
   }
 }
 
+/// An input proc that renders and keeps what it is told of. Used by one thread at a time.
+final class InputRecorder: @unchecked Sendable {
+  private let unit: AudioUnits.Unit
+  private(set) var sound: [Float] = []
+  private(set) var frames: Set<Int> = []
+  private(set) var statuses: Set<Int32> = []
+  private(set) var times: [Double] = []
+
+  init(_ unit: AudioUnits.Unit) { self.unit = unit }
+
+  var pointer: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
+
+  static let proc: cue_render_proc = { data, flags, time, _, frames, _ in
+    Unmanaged<InputRecorder>.fromOpaque(data!)._withUnsafeGuaranteedRef {
+      $0.record(flags, time, Int(frames))
+    }
+    return 0
+  }
+
+  private func record(
+    _ flags: UnsafeMutablePointer<UInt32>, _ time: UnsafePointer<cue_time_stamp>, _ count: Int
+  ) {
+    let list = BufferMemory.allocateList(buffers: 2)
+    defer { list.deallocate() }
+    list.pointee.count = 2
+    let buffers = cue_rt_buffers(list)
+    for i in 0..<2 { buffers[i] = cue_buffer(channels: 1, bytes: 0, data: nil) }
+    frames.insert(count)
+    times.append(time.pointee.sample_time)
+    statuses.insert(unit.render.pointee.render(flags, time, bus: 1, frames: count, list))
+    guard let data = buffers[0].data else { return }
+    sound += UnsafeBufferPointer(start: data.assumingMemoryBound(to: Float.self), count: count)
+  }
+}
+
 /// Audio units in cycles that are driven by hand. `units.c` has the functions of the C API.
 @Suite struct UnitTests {
   let server = HandDrivenServer()
@@ -196,6 +231,120 @@ final class WaveSource: @unchecked Sendable {
     let calls = source.calls
     for _ in 0..<3 { server.cycle(frames: 512) }
     #expect(source.calls == calls)
+    end()
+  }
+
+  @Test(
+    "a unit that converts is not called again once its own callback has stopped it",
+    arguments: [22050, 44100, 48000, 96000], [1, 2, 5])
+  func stoppingInside(rate: Double, call: Int) throws {
+    for (frames, period) in [(nil, 512), (480, 1024), (64, 1024), (4096, 256)] as [(Int?, Int)] {
+      let server = HandDrivenServer()
+      server.periodFrames = period
+      let device = HardwareDevice(server, named: "by-hand", clientName: "units")
+      let unit = try #require(try UnitKind.halOutput.make { device } as? OutputUnit)
+      let mixer = try UnitKind.multiChannelMixer.make { device }
+      let source = WaveSource()
+      if let frames { _ = try device.setBufferFrames(frames, askingServer: false) }
+      // One callback of the unit's own, and two behind a mixer: the second one is not called either.
+      for isMixed in [false, true] {
+        if isMixed {
+          try mixer.setBusCount(2, .input)
+          try mixer.setFormat(planar(), .output, 0)
+          for bus in 0..<2 as Range<UInt32> {
+            try mixer.setFormat(planar(rate), .input, bus)
+            try mixer.setCallback(WaveSource.proc, source.pointer, bus)
+          }
+          try mixer.initialize()
+          try unit.connect(mixer, output: 0, to: 0)
+        } else {
+          try unit.setFormat(planar(rate), .input, 0)
+          try unit.setCallback(WaveSource.proc, source.pointer, 0)
+        }
+        try unit.initialize()
+        let before = source.calls
+        source.action = { if source.calls == before + call { unit.stop() } }
+        try unit.start()
+        var cycles = 0
+        while unit.isRunning, cycles < 400 {
+          server.cycle(frames: period)
+          cycles += 1
+        }
+        for _ in 0..<20 { server.cycle(frames: period) }
+        #expect(source.calls == before + call && !unit.isRunning)
+        // All calls have the length that was asked for.
+        if !isMixed { #expect(source.framesOfCalls == [frames ?? period]) }
+      }
+      unit.dispose()
+      mixer.dispose()
+      device.closeIfUnused()
+    }
+  }
+
+  /// Passes the input on in the output's callback.
+  private static let thru: cue_render_proc = { data, flags, time, _, frames, list in
+    data!.assumingMemoryBound(to: RenderUnit.self).pointee.render(
+      flags, time, bus: 1, frames: Int(frames), list!)
+  }
+
+  @Test(
+    "input that an output callback passes on is whole at any rate",
+    arguments: [22050, 44100, 48000, 88200, 96000], [nil, 64, 480, 4096])
+  func thru(rate: Double, frames: Int?) throws {
+    setPeriod(1024)
+    server.hears = { frame, _ in 0.5 * Float(sin(2 * .pi * 1000 * Double(frame) / 48000)) }
+    try unit.setRecords(true)
+    if let frames { _ = try device.setBufferFrames(frames, askingServer: false) }
+    try unit.setFormat(planar(rate), .input, 0)
+    // The app's side of the input has the rate of its output, unless it sets another one.
+    #expect(try unit.bus(.output, 1).format.sampleRate == rate)
+    try unit.setCallback(Self.thru, unit.render, 0)
+    try unit.initialize()
+    try unit.start()
+    for _ in 0..<96 { server.cycle(frames: 1024) }
+    let sound = Array(heard.dropFirst(24 * 1024))
+    #expect(noise(in: sound, hertz: 1000) < 0.001)
+    end()
+  }
+
+  /// Returns the RMS of what is not the sine, as a part of the sine's.
+  private func noise(in sound: [Float], hertz: Double) -> Double {
+    let step = 2 * Double.pi * hertz / 48000
+    var (a, b, all) = (0.0, 0.0, 0.0)
+    let count = sound.count / 48 * 48
+    for i in 0..<count {
+      a += Double(sound[i]) * cos(step * Double(i))
+      b += Double(sound[i]) * sin(step * Double(i))
+      all += Double(sound[i]) * Double(sound[i])
+    }
+    let sine = 2 * (a * a + b * b) / Double(count)
+    return sine > 0 ? (max(0, all - sine) / sine).squareRoot() : 1
+  }
+
+  @Test("an input proc gets whole input at any rate, in calls of the length that was asked for")
+  func recording() throws {
+    setPeriod(1024)
+    server.hears = { frame, _ in 0.5 * Float(sin(2 * .pi * 1000 * Double(frame) / 48000)) }
+    let recorder = InputRecorder(unit)
+    try unit.setPlays(false)
+    try unit.setRecords(true)
+    try unit.setFormat(planar(44100), .output, 1)
+    #expect(try unit.bus(.input, 1).format.sampleRate == 48000)
+    unit.setInputProc(InputRecorder.proc, recorder.pointer)
+    try unit.initialize()
+    try unit.start()
+    for _ in 0..<96 { server.cycle(frames: 1024) }
+    #expect(recorder.statuses == [0] && recorder.frames == [1024])
+    #expect(abs(recorder.sound.count - 96 * 1024 * 441 / 480) <= 2048)
+    let times = recorder.times
+    #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == 1024 })
+    let step = 2 * Double.pi * 1000 / 44100
+    let sound = recorder.sound.dropFirst(4410).prefix(44100).map(Double.init)
+    // A sine: each sample follows from the two before it.
+    let errors = (2..<sound.count).map {
+      abs(sound[$0] - 2 * cos(step) * sound[$0 - 1] + sound[$0 - 2])
+    }
+    #expect(errors.max()! < 1e-4 && sound.max()! > 0.49)
     end()
   }
 

@@ -196,6 +196,54 @@ final class WaveFunction: @unchecked Sendable {
     device.remove(recording)
   }
 
+  @Test("ports are connected once; from then on their connections are the user's")
+  func connections() throws {
+    server.otherInputs = ["other:in"]
+    server.otherOutputs = ["feed:out"]
+    let (recorder, player) = (WaveFunction().function, WaveFunction().function)
+    recorder.setUse(input: true, output: false)
+    player.setUse(input: false, output: true)
+    device.add(recorder)
+    try device.start(recorder)
+    #expect(client.connections == ["in_1": ["system:capture_1"], "in_2": ["system:capture_2"]])
+    client.disconnect("in_1", from: "system:capture_1")
+    try client.connect("feed:out", toOurs: "in_1")
+    // Another direction leaves the ports that are there, and their connections.
+    device.add(player)
+    try device.start(player)
+    #expect(client.inputs.count == 2 && client.inputs.allSatisfy { !$0.isRemoved })
+    #expect(client.connections["in_1"] == ["feed:out"])
+    #expect(client.connections["out_1"] == ["system:playback_1"])
+    client.disconnect("out_1", from: "system:playback_1")
+    try client.connect("out_1", to: "other:in")
+    client.disconnect("out_2", from: "system:playback_2")
+    let wanted = [
+      "in_1": ["feed:out"], "in_2": ["system:capture_2"], "out_1": ["other:in"], "out_2": [],
+    ]
+    for isNewClient in [false, true] {
+      for function in [player, recorder] { device.remove(function) }
+      #expect(client.connections.isEmpty && client.inputs.allSatisfy { $0.isRemoved })
+      if isNewClient { device.closeIfUnused() }
+      for function in [recorder, player] {
+        device.add(function)
+        try device.start(function)
+      }
+      #expect(client.connections.merging(["out_2": []]) { a, _ in a } == wanted)
+    }
+    #expect(server.clients.count == 2)
+    // A port that is away when the unit starts is connected once it is there.
+    for function in [player, recorder] { device.remove(function) }
+    server.otherInputs = []
+    for function in [recorder, player] {
+      device.add(function)
+      try device.start(function)
+    }
+    #expect(client.connections["out_1", default: []].isEmpty)
+    server.otherInputs = ["other:in"]
+    #expect(waits { client.connections["out_1"] == ["other:in"] })
+    for function in [player, recorder] { device.remove(function) }
+  }
+
   @Test("volume changes in a straight line within a cycle")
   func volume() throws {
     let wave = WaveFunction()

@@ -25,7 +25,17 @@ import Testing
     // One that is listened to stays.
     devices[1].beginUse()
     #expect(try devices[1].facts.outputs == 6)
-    #expect(throws: ServerError.self) { try devices[0].facts }
+    // What is known of the other one stays answered.
+    #expect(try devices[0].facts.outputs == 4)
+    #expect(try devices[0].bufferFrames == 256)
+    #expect(try devices[0].setBufferFrames(128, askingServer: false))
+    #expect(devices.allSatisfy(\.canBeAsked))
+    #expect(throws: ServerError.self) { try devices[0].open() }
+    // One that was never asked cannot be.
+    let unknown = HardwareDevice(
+      JackServer(named: daemons[0].name), named: daemons[0].name, clientName: "unknown")
+    #expect(!unknown.canBeAsked)
+    #expect(throws: ServerError.self) { try unknown.facts }
     devices[1].endUse()
     #expect(try devices[0].facts.outputs == 4)
     for device in devices { device.closeIfUnused() }

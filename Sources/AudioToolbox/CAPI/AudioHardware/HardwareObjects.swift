@@ -76,8 +76,10 @@ final class HardwareObjects: Sendable {
     return object
   }
 
-  /// The devices that can be reached, the default one first.
-  var reachable: [DeviceObject] { ServerDirectory.names.map { device(ofServer: $0) } }
+  /// The devices that can be reached and asked, the default one first.
+  var reachable: [DeviceObject] {
+    ServerDirectory.names.map { device(ofServer: $0) }.filter(\.device.canBeAsked)
+  }
 
   /// Name of the server that queues use unless they name another one.
   static var standardName: String { JackServer().name }

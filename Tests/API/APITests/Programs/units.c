@@ -798,6 +798,22 @@ static void volume_and_channels(cue_capture *card) {
   passed("volume and channels");
 }
 
+typedef struct {
+  AudioUnit unit;
+  _Atomic int calls, frames;
+} stopper;
+
+static OSStatus stop_inside(void *data, AudioUnitRenderActionFlags *flags,
+                            const AudioTimeStamp *time, UInt32 bus, UInt32 frames,
+                            AudioBufferList *list) {
+  stopper *this = data;
+  (void)time, (void)bus, (void)list;
+  *flags |= kAudioUnitRenderAction_OutputIsSilence;
+  this->frames = (int)frames;
+  if (++this->calls == 4) WORKS(AudioOutputUnitStop(this->unit));
+  return noErr;
+}
+
 static void at_another_rate(cue_capture *card) {
   AudioUnit unit = make(kAudioUnitType_Output, kAudioUnitSubType_DefaultOutput);
   double rate = 44100;
@@ -812,6 +828,14 @@ static void at_another_rate(cue_capture *card) {
   end_recording(card);
   WORKS(AudioOutputUnitStop(unit));
   is_sine(cue_capture_samples(card, 0) + begin + 9600, 14400, RATE, 0.5);
+  // A unit that its callback stops is not called again, and each call has the device's length.
+  stopper this = {.unit = unit};
+  set_callback(unit, 0, stop_inside, &this);
+  WORKS(AudioOutputUnitStart(unit));
+  WAIT(this.calls >= 4);
+  let_time_pass();
+  EQUAL(this.calls, 4);
+  EQUAL(this.frames, number(unit, kAudioDevicePropertyBufferFrameSize, kAudioUnitScope_Global, 0));
   WORKS(AudioComponentInstanceDispose(unit));
   passed("at another rate");
 }
@@ -858,10 +882,6 @@ static void thru(cue_capture *card, cue_emitter *emitter) {
   set_callback(unit, 0, pass_on, &this);
   set_format(unit, kAudioUnitScope_Output, 1, planar(RATE, 2));
   set_format(unit, kAudioUnitScope_Input, 0, planar(RATE, 2));
-  AudioStreamBasicDescription other = planar(44100, 2);
-  GIVES(AudioUnitSetProperty(unit, kAudioUnitProperty_StreamFormat, kAudioUnitScope_Output, 1,
-                             &other, sizeof other),
-        kAudioUnitErr_FormatNotSupported);
   UInt32 period = number(unit, kAudioDevicePropertyBufferFrameSize, kAudioUnitScope_Global, 0);
   CHECK(period > 0);
   WORKS(AudioUnitInitialize(unit));
@@ -890,6 +910,22 @@ static void thru(cue_capture *card, cue_emitter *emitter) {
   for (unsigned channel = 0; channel < 2; channel++)
     for (uint32_t i = 0; i < 40000; i++)
       EQUAL(cue_capture_samples(card, channel)[i], cue_emitter_sample(first + i, channel));
+  // The connections that the emitter has made are there again when the unit is started again.
+  jack_client_t *jack = cue_emitter_client(emitter);
+  jack_port_t *source = jack_port_by_name(jack, "emitter:out_1");
+  char input[200];
+  snprintf(input, sizeof input, "%s:in_1", client);
+  EQUAL(jack_port_connected_to(source, input), 0);
+  WORKS(AudioOutputUnitStart(unit));
+  EQUAL(jack_port_connected_to(source, input), 1);
+  // Another unit, in the other direction or in both, leaves them.
+  AudioUnit second = make(kAudioUnitType_Output, kAudioUnitSubType_HALOutput);
+  set_callback(second, 0, pass_on, &this);
+  WORKS(AudioUnitInitialize(second));
+  WORKS(AudioOutputUnitStart(second));
+  EQUAL(jack_port_connected_to(source, input), 1);
+  WORKS(AudioComponentInstanceDispose(second));
+  EQUAL(jack_port_connected_to(source, input), 1);
   WORKS(AudioComponentInstanceDispose(unit));
   passed("thru");
 }
