@@ -32,11 +32,11 @@ import Testing
   }
 
   private static let kinds: [(container: Container, codec: Codec)] = [
-    (.flac, .flac), (.m4a, .alac), (.m4a, .aac), (.mp4, .flac),
+    (.flac, .flac), (.m4a, .alac), (.m4a, .aac),
   ]
 
   /// One error says why, and other programs accept the file up to there.
-  @Test(arguments: kinds.indices, [150_000, 200_000, 300_001] as [Int64])
+  @Test(arguments: kinds.indices, [150_000, 300_001] as [Int64])
   func whatFittedIsWhole(kind: Int, room: Int64) throws {
     let (container, codec) = Self.kinds[kind]
     let disk = Disk(room: room)
@@ -54,7 +54,7 @@ import Testing
     }
     #expect(throws: (any Error).self) { try encoding.finish() }
     #expect(throws: SoundFileError(.noRoom, path: "disk")) { try encoding.file.close() }
-    #expect(errors.count == 1 && errors.first?.contains("noRoom") != false, "\(errors)")
+    #expect(errors.count == 1 && errors.first?.contains("no room left") == true, "\(errors)")
     let folder = try TemporaryFolder()
     let path = folder.file("a." + container.extensions[0])
     try Data(disk.bytes).write(to: URL(fileURLWithPath: path))
