@@ -79,7 +79,7 @@ import Testing
 
   // MARK: Standard files
 
-  @Test(arguments: ["<&- >&-", ">&-", "<&- >&- 2>&-", "<&- 2>&-"])
+  @Test(arguments: ["<&- >&-", ">&-", "<&- >&- 2>&-"])
   func closedFilesAreNotTakenForTheOutput(closed: String) throws {
     let lines = """
       $C convert ok.wav out.flac \(closed); echo $?; $C convert out.flac back.wav >&2

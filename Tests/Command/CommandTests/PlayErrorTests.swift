@@ -181,6 +181,7 @@ import Testing
       let played = result.output.matches(of: #/played (\d+) frames/#).compactMap {
         Int($0.output.1)
       }
+      #expect(played.count == (start.isEmpty ? files.count : 0))
       #expect(played.allSatisfy { $0 > 0 && $0 < 960_000 })
     }
   }

@@ -93,8 +93,9 @@ import Testing
     stage.terminal.type(" ")
     try stage.shows("playing 0:00")
     try stage.shows("playing 0:01")
-    let lines = stage.terminal.display.components(separatedBy: CharacterSet(charactersIn: "\r\n"))
+    let lines = stage.terminal.text.components(separatedBy: CharacterSet(charactersIn: "\r\n"))
       .map { $0.replacing(#/\x1B\[\d*[A-Z]/#, with: "") }
+    #expect(lines.contains { $0.contains("playing 0:01") }, "\(lines)")
     #expect(lines.allSatisfy { $0.count < 30 }, "\(lines)")
     stage.terminal.type("q")
     #expect(stage.terminal.wait(seconds: 30) == 0)
@@ -116,13 +117,32 @@ import Testing
     #expect(stage.terminal.isCooked)
   }
 
+  /// Ctrl-S stops the terminal's output, and nothing else.
+  @Test func aTerminalThatStandsStillHoldsNothingUp() throws {
+    let stage = try Stage()
+    stage.terminal.type("\u{13}")
+    try wait(for: "the stop") {
+      stage.terminal.clear()
+      usleep(300_000)
+      return stage.terminal.display.isEmpty
+    }
+    // The keys go on to work.
+    stage.terminal.type("m")
+    stage.terminal.send(signal: SIGTERM)
+    #expect(stage.terminal.wait(seconds: 30) == 128 + SIGTERM)
+    #expect(stage.terminal.isCooked)
+  }
+
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGABRT, SIGILL])
   func everyExitLeavesTheTerminalAsItWas(signal: Int32) throws {
     let stage = try Stage()
+    try stage.press("m", shows: "M-")
     stage.terminal.send(signal: signal)
     #expect(stage.terminal.wait(seconds: 30) == 128 + signal)
     #expect(stage.terminal.isCooked)
-    // An edit that was not saved is in the journal.
-    #expect(FileManager.default.fileExists(atPath: "\(stage.session)/session.json"))
+    // The edit that was not saved is in the journal, or was saved by an orderly end.
+    let read = try run(
+      builtProduct(named: "cuejack").path, ["session", "show", stage.session])
+    #expect(read.status == 0 && read.output.contains("muted"), "\(read)")
   }
 }

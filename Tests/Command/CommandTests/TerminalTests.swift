@@ -58,7 +58,7 @@ import Testing
       let server = try JackDaemon()
       let lines = drawnLines(
         try display([file.path, "--server", server.name], columns: columns, in: folder))
-      #expect(lines.allSatisfy { $0.count < columns }, "\(lines)")
+      #expect(!lines.isEmpty && lines.allSatisfy { $0.count < columns }, "\(lines)")
       if columns >= 20 { #expect(lines.contains { $0.contains("0:00/0:00") }, "\(lines)") }
       if columns >= 40 { #expect(lines.contains { $0.contains("[#") }, "\(lines)") }
       if columns >= 60 { #expect(lines.contains { $0.contains("a-rather-l.") }, "\(lines)") }
@@ -74,6 +74,30 @@ import Testing
           files.map(\.path) + ["--server", server.name], columns: 80, rows: 4, in: folder))
       #expect(lines.contains { $0.hasPrefix("2.wav") } && !lines.contains { $0.hasPrefix("3.wav") })
       #expect(lines.contains { $0.hasPrefix("and 3 more") })
+    }
+  }
+
+  /// A terminal that Ctrl-S has stopped does not hold up the end of a recording or of playback.
+  @Test(arguments: ["record", "play"]) func aTerminalThatStandsStillHoldsNothingUp(command: String)
+    throws
+  {
+    try withTemporaryFolder { folder in
+      let noise = try WaveFile("noise.wav", in: folder, frames: 48_000 * 60)
+      let server = try JackDaemon()
+      let file = command == "record" ? folder.appendingPathComponent("take.wav").path : noise.path
+      let terminal = try PseudoTerminal(
+        try builtProduct(named: "cuejack").path, [command, file, "--server", server.name])
+      try terminal.wait(for: "0:00")
+      terminal.type("\u{13}")
+      try wait(for: "the stop") {
+        terminal.clear()
+        usleep(300_000)
+        return terminal.display.isEmpty
+      }
+      terminal.send(signal: SIGTERM)
+      #expect(terminal.wait(seconds: 30) == (command == "record" ? 0 : 128 + SIGTERM))
+      #expect(terminal.isCooked)
+      if command == "record" { #expect(try openedFrames(file) > 0) }
     }
   }
 
