@@ -1,5 +1,6 @@
 public import CAudioToolbox
 import Codecs
+import System
 
 /// Runs the body of a C function with a converter, once the calls of other threads on it have returned or wait for
 /// their input.
