@@ -48,6 +48,12 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
         program: "exits.c", passes: ["playing", "closing", "opening", "leaving a sound"]),
       ProgramCase(program: "threads.c", passes: ["threads that begin late"]),
       ProgramCase(
+        program: "pairs.c",
+        passes: [
+          "output units", "mixers", "graphs", "players", "converting players", "recorders",
+          "IOProcs", "converters", "files", "readers", "writers", "streams",
+        ]),
+      ProgramCase(
         program: "forks.c",
         passes: [
           "a child before the first call", "a daemon", "a child after calls", "a refused child",

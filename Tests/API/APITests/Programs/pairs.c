@@ -99,6 +99,8 @@ typedef struct {
   action actions[16];
   /// Ends the handle if no call of the pair has ended it.
   void (*end)(void);
+  /// Families without a JACK client have so many times the rounds.
+  int factor;
 } family;
 
 static AudioUnit unit;
@@ -422,7 +424,8 @@ static const family families[] = {
      make_mixer,
      {render_unit, initialize_unit, uninitialize_unit, reset_unit, another_rate, change_maximum,
       dispose_unit},
-     end_unit},
+     end_unit,
+     10},
     {"graphs",
      make_graph,
      {start_graph, stop_graph, initialize_graph, uninitialize_graph, open_graph, close_graph,
@@ -450,17 +453,20 @@ static const family families[] = {
     {"converters",
      make_converter,
      {fill_buffer, reset_converter, change_quality, dispose_converter},
-     end_converter},
+     end_converter,
+     10},
     {"files",
      make_file,
      {read_bytes, write_bytes, packets_of_file, optimize_file, close_file},
-     end_file},
+     end_file,
+     10},
     {"readers",
      make_reader,
      {read_extended, seek_extended, change_client, dispose_extended},
-     end_extended},
-    {"writers", make_writer, {write_extended, write_later, dispose_extended}, end_extended},
-    {"streams", make_stream, {parse_bytes, find_packet, close_stream}, end_stream},
+     end_extended,
+     10},
+    {"writers", make_writer, {write_extended, write_later, dispose_extended}, end_extended, 10},
+    {"streams", make_stream, {parse_bytes, find_packet, close_stream}, end_stream, 10},
 };
 
 // MARK: Rounds
@@ -503,7 +509,7 @@ static void run_family(const family *each, int rounds) {
   int number = 0;
   while (each->actions[number])
     number++;
-  for (int i = 0; i < rounds * number * number; i++) {
+  for (int i = 0; i < rounds * number * number * (each->factor ? each->factor : 1); i++) {
     now = &contexts[slot++ % SLOTS];
     memset(now, 0, sizeof *now);
     each->make();
