@@ -402,10 +402,10 @@ package struct Engine: ~Copyable {
     let rate = Int64(sampleRate.load(ordering: .relaxed))
     if times.nextMicroseconds > times.microseconds || rate == 0 { return times }
     if times.microseconds == 0 {
+      // Cycles that no server drives, as in offline rendering, have no times.
+      if before.nextMicroseconds == 0 { return times }
       let skipped = (frame &- before.nextFrame) &* 1_000_000 / rate
-      times.microseconds =
-        before.nextMicroseconds > 0
-        ? UInt64(max(1, Int64(before.nextMicroseconds) &+ skipped)) : cue_rt_nanoseconds() / 1000
+      times.microseconds = UInt64(max(1, Int64(before.nextMicroseconds) &+ skipped))
     }
     let length = (UInt64(frames) &* 1_000_000 &+ UInt64(rate) / 2) / UInt64(rate)
     times.nextMicroseconds = times.microseconds &+ length

@@ -913,19 +913,19 @@ static void thru(cue_capture *card, cue_emitter *emitter) {
   // The connections that the emitter has made are there again when the unit is started again.
   jack_client_t *jack = cue_emitter_client(emitter);
   jack_port_t *source = jack_port_by_name(jack, "emitter:out_1");
-  char input[200];
-  snprintf(input, sizeof input, "%s:in_1", client);
-  EQUAL(jack_port_connected_to(source, input), 0);
+  char own[200];
+  snprintf(own, sizeof own, "%s:in_1", client);
+  EQUAL(jack_port_connected_to(source, own), 0);
   WORKS(AudioOutputUnitStart(unit));
-  EQUAL(jack_port_connected_to(source, input), 1);
+  EQUAL(jack_port_connected_to(source, own), 1);
   // Another unit, in the other direction or in both, leaves them.
   AudioUnit second = make(kAudioUnitType_Output, kAudioUnitSubType_HALOutput);
   set_callback(second, 0, pass_on, &this);
   WORKS(AudioUnitInitialize(second));
   WORKS(AudioOutputUnitStart(second));
-  EQUAL(jack_port_connected_to(source, input), 1);
+  EQUAL(jack_port_connected_to(source, own), 1);
   WORKS(AudioComponentInstanceDispose(second));
-  EQUAL(jack_port_connected_to(source, input), 1);
+  EQUAL(jack_port_connected_to(source, own), 1);
   WORKS(AudioComponentInstanceDispose(unit));
   passed("thru");
 }
