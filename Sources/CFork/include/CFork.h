@@ -16,6 +16,6 @@
 /// Notes that the library is in use. Returns false in a child that must not use it: its parent had
 /// several threads and had used the library before. Writes a line on the standard error output the
 /// first time. Any thread.
-bool cue_fork_may_call(void);
+__attribute__((visibility("hidden"))) bool cue_fork_may_call(void);
 
 #endif

@@ -6,8 +6,9 @@
 
 // Returns a descriptor with which lilv saves the state of an instance of `real` on this thread. It
 // is valid until the next call on the thread.
-const LV2_Descriptor *cue_state_watch(const LV2_Descriptor *real);
+__attribute__((visibility("hidden"))) const LV2_Descriptor *
+cue_state_watch(const LV2_Descriptor *real);
 
 // Returns what the plugin's save function returned since `cue_state_watch` on this thread:
 // LV2_STATE_SUCCESS also if it was not called.
-LV2_State_Status cue_state_status(void);
+__attribute__((visibility("hidden"))) LV2_State_Status cue_state_status(void);

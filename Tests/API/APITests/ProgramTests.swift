@@ -15,7 +15,8 @@ import Testing
 
   /// Options of the sanitizer: leaks are reported, but for those of libraries that are listed in `leaks.supp`.
   static let sanitizer = [
-    "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
+    "ASAN_OPTIONS":
+      "detect_leaks=1:detect_stack_use_after_return=1:allocator_may_return_null=1",
     "LSAN_OPTIONS": "print_suppressions=0:suppressions="
       + repository.appendingPathComponent("Tests/API/APITests/Programs/leaks.supp").path,
   ]

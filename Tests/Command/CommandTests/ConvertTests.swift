@@ -443,14 +443,25 @@ import Testing
       let converting = try Playing(
         "convert", [input, output, "--rate", "44100"], in: folder)
       let end = Date(timeIntervalSinceNow: 60)
-      var files: [String] = []
+      // The new file has no name yet where the file system permits that.
+      let opened = "/proc/\(converting.processIdentifier)/fd"
+      var isWriting = false
       repeat {
         usleep(2000)
-        files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-      } while !files.contains { $0.hasPrefix(".a.wav") } && Date() < end
+        let numbers = (try? FileManager.default.contentsOfDirectory(atPath: opened)) ?? []
+        isWriting = numbers.contains { number in
+          let name = try? FileManager.default.destinationOfSymbolicLink(
+            atPath: "\(opened)/\(number)")
+          return name.map {
+            $0.hasPrefix(folder.path) && ($0.hasSuffix("(deleted)") || $0.contains("/.a.wav"))
+          }
+            ?? false
+        }
+      } while !isWriting && Date() < end
+      #expect(isWriting)
       converting.send(signal: SIGINT)
       #expect(try converting.result().status == 130)
-      files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+      let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
       #expect(!files.contains { $0.contains("a.wav") }, "\(files)")
     }
   }

@@ -68,8 +68,9 @@ static void mistakes_with_properties(void) {
   UInt32 value = 1, size = sizeof value;
   GIVES(AudioQueueGetProperty(queue, 'none', &value, &size), kAudioQueueErr_InvalidProperty);
   passed("InvalidProperty");
-  size = 3;
-  GIVES(AudioQueueGetProperty(queue, kAudioQueueProperty_IsRunning, &value, &size),
+  Float64 rate = 0;
+  size = sizeof rate - 1;
+  GIVES(AudioQueueGetProperty(queue, kAudioQueueDeviceProperty_SampleRate, &rate, &size),
         kAudioQueueErr_InvalidPropertySize);
   passed("InvalidPropertySize");
   GIVES(AudioQueueSetProperty(queue, kAudioQueueProperty_IsRunning, &value, sizeof value),
