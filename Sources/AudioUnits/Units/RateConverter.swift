@@ -18,6 +18,8 @@ protocol BusConverter: AnyObject, Sendable {
   var call: cue_resampler { get }
   /// Delay of its output in seconds.
   var delaySeconds: Double { get }
+  /// How much sound it collects before it gives it, in seconds.
+  var burstSeconds: Double { get }
 }
 
 /// The sample rate converter of a bus, which has had silence already: so a render gets frames at once and
@@ -26,6 +28,7 @@ protocol BusConverter: AnyObject, Sendable {
 final class RateConverter: BusConverter, @unchecked Sendable {
   private let resampler: Resampler
   let delaySeconds: Double
+  let burstSeconds: Double
 
   init(_ shape: BusShape) throws(UnitError) {
     let (from, to) = shape.rates
@@ -36,7 +39,8 @@ final class RateConverter: BusConverter, @unchecked Sendable {
         quality: Resampler.Quality(.init(ofQuality: shape.quality)))
     else { throw unknown }
     self.resampler = resampler
-    guard unsafe warmUp(resampler.realTimeCall, shape) else { throw unknown }
+    guard let burst = unsafe warmUp(resampler.realTimeCall, shape) else { throw unknown }
+    burstSeconds = burst
     delaySeconds = resampler.delayFrames / to
   }
 
@@ -51,14 +55,17 @@ extension BusShape {
 /// Gives a converter silence until its output flows, and then as long again, so that its buffers have their
 /// final size.
 ///
-/// - Returns: False if no output comes.
-func warmUp(_ converter: cue_resampler, _ shape: BusShape) -> Bool {
+/// - Returns: How much sound it collects before it gives it, in seconds. Nil if no output comes.
+func warmUp(_ converter: cue_resampler, _ shape: BusShape) -> Double? {
   let count = UnitSetup.framesToResample
   let channels = shape.format.channels
   let input = Planes(channels: channels, capacity: count)
   let output = Planes(channels: channels, capacity: shape.frames)
   var left = 0
   var silent = 0
+  // What was taken and what was given, in seconds, and how far they were apart since the output flows.
+  var (takenSeconds, givenSeconds) = (0.0, 0.0)
+  var (least, most) = (Double.infinity, -Double.infinity)
   for _ in 0..<10_000 {
     if left == 0 { left = count }
     var (taken, given): (UInt32, UInt32) = (0, 0)
@@ -67,7 +74,13 @@ func warmUp(_ converter: cue_resampler, _ shape: BusShape) -> Bool {
       &given)
     left -= Int(taken)
     silent += given > 0 ? 1 : 0
-    if silent > 64 { return true }
+    takenSeconds += Double(taken) / shape.rates.from
+    givenSeconds += Double(given) / shape.rates.to
+    if silent > 0 {
+      least = min(least, takenSeconds - givenSeconds)
+      most = max(most, takenSeconds - givenSeconds)
+    }
+    if silent > 64 { return most - least }
   }
-  return false
+  return nil
 }

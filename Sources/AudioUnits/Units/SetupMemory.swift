@@ -166,7 +166,7 @@ private final class BusMemory: @unchecked Sendable {
       format: shape.format, planes: planes.pointers(), list: list,
       memory: memory.baseAddress!, bufferBytes: shape.frames * shape.format.bytesPerFrame,
       source: unitSource,
-      resampler: converter?.call ?? cue_resampler(),
+      resampler: converter?.call ?? cue_resampler(), burstSeconds: converter?.burstSeconds ?? 0,
       sourcePlanes: (sourcePlanes ?? planes).pointers(), resampling: resampling,
       rate: shape.rate, ring: ring)
   }

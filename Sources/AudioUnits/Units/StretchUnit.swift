@@ -52,6 +52,7 @@ final class StretchUnit: Unit, @unchecked Sendable {
 private final class StretchConverter: BusConverter, @unchecked Sendable {
   let call: cue_resampler
   let delaySeconds: Double
+  let burstSeconds: Double
   private let owner: AnyObject
 
   init(_ shape: BusShape, isTape: Bool) throws(UnitError) {
@@ -83,12 +84,15 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
         throw failure
       #endif
     }
+    var bursts: [Double] = []
     for (speed, pitch) in [
       (Stretch.fastest, 4), (Stretch.slowest, 0.25), (Stretch.fastest, 0.25), (1, 1.0),
     ] {
       unsafe cue_rt_set_ratio(call, speed * rates, pitch * rates)
-      guard unsafe warmUp(call, shape) else { throw failure }
+      guard let burst = unsafe warmUp(call, shape) else { throw failure }
+      bursts.append(burst)
     }
+    burstSeconds = bursts.max()!
     delaySeconds = delay() / shape.rate
   }
 }

@@ -319,7 +319,12 @@ package struct DeviceUnit: ~Copyable {
       guard unsafe frames <= InputRing.mostFrames(ratio: ring.pointee.ratio) else {
         return RenderError.tooManyFrames
       }
-      start = unsafe ring.pointee.begin(time, frames: frames, slice: length)
+      var seconds = unsafe output.pointee.burstSeconds
+      if let setup = unsafe unit.pointee.present, unsafe setup.pointee.inputCount > 0 {
+        unsafe seconds += setup.pointee.inputs[0].burstSeconds
+      }
+      let burst = unsafe Int(seconds * output.pointee.format.sampleRate)
+      start = unsafe ring.pointee.begin(time, frames: frames, slice: length, burst: burst)
     }
     unsafe ring.pointee.copy(
       from: start, frames: frames, to: output.pointee.planes, channels: channels)

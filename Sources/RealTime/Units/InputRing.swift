@@ -5,7 +5,8 @@ import CRealTime
 ///
 /// A unit that converts does not call the app in step with its device: some of the device's calls bring
 /// input and no callback, others one callback more. An input proc is told of all of it in calls of one length.
-/// Other callbacks get it later, by two such lengths, so that it never runs out.
+/// Other callbacks get it later, so that it never runs out: by what one call of each takes and brings, and by
+/// what the sample rate converters of both sides collect before they give it.
 @safe
 package struct InputRing: BitwiseCopyable {
   private let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
@@ -23,13 +24,15 @@ package struct InputRing: BitwiseCopyable {
   /// The latest render of another callback: its sample time and its first frame.
   private var renderTime = Double.nan
   private var renderStart: Int64 = 0
+  /// Frames that callbacks lacked, because converters between them and the device collect frames too.
+  private var lacking: Int64 = 0
 
   /// The most frames of a render, for devices whose rate is that of the app's side divided by `ratio`.
   @_noLocks static func mostFrames(ratio: Double) -> Int {
     max(IOCycle.mostCallFrames, Int(Double(IOCycle.mostCallFrames) * ratio))
   }
   /// Frames of each of the planes for such devices.
-  package static func capacity(ratio: Double) -> Int { 8 * mostFrames(ratio: ratio) }
+  package static func capacity(ratio: Double) -> Int { 12 * mostFrames(ratio: ratio) }
 
   /// Creates a ring in memory that the caller owns: a plane of `capacity(ratio:)` frames for each channel.
   package init(_ planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, ratio: Double) {
@@ -97,9 +100,11 @@ package struct InputRing: BitwiseCopyable {
   /// Returns the first frame of a render by a callback that is no input proc. A render with the sample time of
   /// the one before, in the same call of the device, gets the same frames.
   ///
-  /// - Parameter slice: Frames of each callback.
+  /// - Parameters:
+  ///   - slice: Frames of each call of the device, and of each callback.
+  ///   - burst: Frames that the unit's converters collect before they give them.
   @_noLocks mutating func begin(
-    _ time: UnsafePointer<cue_time_stamp>, frames: Int, slice: Int
+    _ time: UnsafePointer<cue_time_stamp>, frames: Int, slice: Int, burst: Int
   ) -> Int64 {
     let hasTime = unsafe time.pointee.flags & UInt32(cue_time_has_sample) != 0
     if hasTime, unsafe time.pointee.sample_time == renderTime {
@@ -107,12 +112,15 @@ package struct InputRing: BitwiseCopyable {
       return renderStart
     }
     let length = Int64(max(frames, slice))
-    let reserve = 2 &* length &+ 64
+    let brought = max(length, Int64(Double(slice) * ratio) &+ 1)
     let waiting = written &- rendered
+    if isRendering && waiting < Int64(frames) {
+      lacking = min(lacking &+ Int64(frames) &- waiting, Int64(Self.mostFrames(ratio: ratio)))
+    }
+    let reserve = min(length &+ brought &+ Int64(burst) &+ lacking &+ 64, Int64(capacity / 2))
+    let most = reserve &+ Int64(burst) &+ 2 &* max(length, Int64(latest))
     // Callbacks that take more or less than comes in, or that begin late, begin anew.
-    if !isRendering || waiting < Int64(frames)
-      || waiting > reserve &+ 2 &* max(length, Int64(latest))
-    {
+    if !isRendering || waiting < Int64(frames) || waiting > min(most, Int64(capacity)) {
       isRendering = true
       rendered = written &- reserve
     }

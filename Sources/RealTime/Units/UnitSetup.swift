@@ -42,6 +42,8 @@ package struct UnitBus: BitwiseCopyable {
   let bufferBytes: Int
   package var source: UnitSource
   let resampler: cue_resampler
+  /// How much sound the resampler collects before it gives it, in seconds.
+  let burstSeconds: Double
   /// Planes at the rate from which the resampler converts; those of the bus if there is none.
   let sourcePlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   let resampling: UnsafeMutablePointer<ResamplingState>
@@ -54,6 +56,7 @@ package struct UnitBus: BitwiseCopyable {
     format: BusFormat, planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
     list: UnsafeMutablePointer<cue_buffer_list>, memory: UnsafeMutableRawPointer, bufferBytes: Int,
     source: UnitSource, resampler: cue_resampler,
+    burstSeconds: Double,
     sourcePlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
     resampling: UnsafeMutablePointer<ResamplingState>, rate: Double,
     ring: UnsafeMutablePointer<InputRing>?
@@ -66,6 +69,7 @@ package struct UnitBus: BitwiseCopyable {
     self.bufferBytes = bufferBytes
     self.source = source
     unsafe self.resampler = unsafe resampler
+    self.burstSeconds = burstSeconds
     unsafe self.sourcePlanes = sourcePlanes
     unsafe self.resampling = resampling
     self.rate = rate
