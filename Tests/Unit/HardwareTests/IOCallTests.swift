@@ -200,9 +200,14 @@ final class WaveFunction: @unchecked Sendable {
   func connections() throws {
     server.otherInputs = ["other:in"]
     server.otherOutputs = ["feed:out"]
-    let (recorder, player) = (WaveFunction().function, WaveFunction().function)
-    recorder.setUse(input: true, output: false)
-    player.setUse(input: false, output: true)
+    // A function that was removed never runs again: each start after a removal takes new ones.
+    func functions() -> (recorder: IOFunction, player: IOFunction) {
+      let (recorder, player) = (WaveFunction().function, WaveFunction().function)
+      recorder.setUse(input: true, output: false)
+      player.setUse(input: false, output: true)
+      return (recorder, player)
+    }
+    var (recorder, player) = functions()
     device.add(recorder)
     try device.start(recorder)
     #expect(client.connections == ["in_1": ["system:capture_1"], "in_2": ["system:capture_2"]])
@@ -224,9 +229,10 @@ final class WaveFunction: @unchecked Sendable {
       for function in [player, recorder] { device.remove(function) }
       #expect(client.connections.isEmpty && client.inputs.allSatisfy { $0.isRemoved })
       if isNewClient { device.closeIfUnused() }
+      (recorder, player) = functions()
       for function in [recorder, player] {
         device.add(function)
-        try device.start(function)
+        #expect(try device.start(function))
       }
       #expect(client.connections.merging(["out_2": []]) { a, _ in a } == wanted)
     }
@@ -234,9 +240,10 @@ final class WaveFunction: @unchecked Sendable {
     // A port that is away when the unit starts is connected once it is there.
     for function in [player, recorder] { device.remove(function) }
     server.otherInputs = []
+    (recorder, player) = functions()
     for function in [recorder, player] {
       device.add(function)
-      try device.start(function)
+      #expect(try device.start(function))
     }
     #expect(client.connections["out_1", default: []].isEmpty)
     server.otherInputs = ["other:in"]
