@@ -52,11 +52,11 @@ package final class HardwareDevice: Sendable {
   /// Held while the client is opened or closed, and while ports are added or removed. Lock it before
   /// `state`.
   private let control = Mutex<Void>(())
-  private let known = Mutex<HardwareFacts?>(nil)
+  let known = Mutex<HardwareFacts?>(nil)
   private let observers = Mutex<[UInt64: @Sendable (HardwareChange) -> Void]>([:])
   private let lastObserver = Atomic<UInt64>(0)
   private let wasAlive = Atomic<Bool>(true)
-  private let running = Atomic<Int>(0)
+  let running = Atomic<Int>(0)
 
   /// Seconds after which a client that nothing needs is closed.
   private static let idleSeconds = 10.0
@@ -102,7 +102,7 @@ package final class HardwareDevice: Sendable {
     try device.hold()
     device.afterEvents { [weak self] in self?.look() }
     state.withLock { $0.device = device }
-    let facts = Self.facts(of: device)
+    let facts = HardwareFacts(of: device)
     known.withLock { $0 = facts }
     state.withLock { state in
       if state.toldFrames == 0 {
@@ -179,23 +179,10 @@ package final class HardwareDevice: Sendable {
         throw error
       }
       if device.isLost, let known = known.withLock({ $0 }) { return known }
-      let facts = Self.facts(of: device)
+      let facts = HardwareFacts(of: device)
       known.withLock { if $0 == nil { $0 = facts } }
       return facts
     }
-  }
-
-  private static func facts(of device: Device) -> HardwareFacts {
-    let client = device.client
-    let card = CardRoute(inputs: client.physicalInputs, outputs: client.physicalOutputs)
-    CardRoutes.shared.learn(card, on: client.serverName)
-    let (inputs, outputs) = (card.inputs.count, card.outputs.count)
-    return HardwareFacts(
-      sampleRate: client.sampleRate, periodFrames: client.periodFrames,
-      cardInputs: inputs, inputs: inputs == 0 ? 2 : inputs, outputs: outputs == 0 ? 2 : outputs,
-      inputLatency: client.cardLatency(.input),
-      outputLatency: client.cardLatency(.output), xruns: device.xruns,
-      isPipeWire: client.isPipeWire)
   }
 
   /// Compares the facts with the latest ones, and tells what has changed. Event thread.
@@ -204,7 +191,7 @@ package final class HardwareDevice: Sendable {
     let isAlive = !device.isLost
     if wasAlive.exchange(isAlive, ordering: .relaxed) != isAlive { tell(.presence) }
     guard isAlive else { return }
-    let new = Self.facts(of: device)
+    let new = HardwareFacts(of: device)
     let old = known.withLock { known in
       defer { known = new }
       return known ?? new
@@ -220,59 +207,6 @@ package final class HardwareDevice: Sendable {
     state.withLock { state in
       unsafe state.memory?.cycle.pointee.setLatencies(
         input: new.inputLatency, output: new.outputLatency, sampleRate: new.sampleRate)
-    }
-  }
-
-  // MARK: Buffers
-
-  /// Frames of each call of a function: those that the app asked for, otherwise the server's period.
-  /// The period is kept as long as functions exist: apps size their memory by it.
-  package var bufferFrames: Int {
-    get throws(ServerError) {
-      if let frames = state.withLock({ $0.wantedFrames ?? $0.pinnedFrames }) { return frames }
-      return min(try facts.periodFrames, IOCycle.mostCallFrames)
-    }
-  }
-
-  /// Smallest and largest number of frames of a call.
-  package static var bufferFrameRange: ClosedRange<Int> { 16...IOCycle.mostCallFrames }
-
-  /// Sets the frames of each call, in this process only, or asks the server to change its period.
-  ///
-  /// - Returns: False if the server refuses it.
-  package func setBufferFrames(_ frames: Int, askingServer: Bool) throws(ServerError) -> Bool {
-    if askingServer, try !open().client.setPeriod(frames) { return false }
-    state.withLock { state in
-      state.wantedFrames = frames
-      if let memory = state.memory { unsafe memory.cycle.pointee.setCallFrames(frames) }
-    }
-    tellBufferFrames()
-    return true
-  }
-
-  /// Tells of the frames of a call, if they have changed.
-  func tellBufferFrames() {
-    let period = known.withLock { $0?.periodFrames }
-    let hasChanged = state.withLock { state in
-      let followed = period.map { min($0, IOCycle.mostCallFrames) }
-      guard let frames = state.wantedFrames ?? state.pinnedFrames ?? followed else { return false }
-      defer { state.toldFrames = frames }
-      return frames != state.toldFrames
-    }
-    guard hasChanged else { return }
-    tell(.bufferFrames)
-    tell(.latency)
-  }
-
-  /// Frames that the output is behind because calls and cycles differ in length.
-  package var addedLatency: Int {
-    get throws(ServerError) {
-      let (memory, wanted) = state.withLock { ($0.memory, $0.wantedFrames ?? $0.pinnedFrames) }
-      if let memory, running.load(ordering: .relaxed) > 0 {
-        return unsafe memory.cycle.pointee.delayFrames
-      }
-      let period = try facts.periodFrames
-      return IOCycle.delay(call: wanted ?? min(period, IOCycle.mostCallFrames), period: period)
     }
   }
 
@@ -488,7 +422,7 @@ package final class HardwareDevice: Sendable {
   /// Makes the graph that calls the functions, without ports.
   private func makeGraph(for device: Device) throws(HostError) {
     CallbackChecks.start
-    let facts = Self.facts(of: device)
+    let facts = HardwareFacts(of: device)
     let frames = state.withLock { state in
       let frames =
         state.wantedFrames ?? state.pinnedFrames ?? min(facts.periodFrames, IOCycle.mostCallFrames)

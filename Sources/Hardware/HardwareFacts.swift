@@ -1,3 +1,5 @@
+import Server
+
 /// Properties that a server reports of itself and of its sound card.
 package struct HardwareFacts: Equatable, Sendable {
   /// Sample rate in Hz.
@@ -14,6 +16,22 @@ package struct HardwareFacts: Equatable, Sendable {
   /// Number of cycles that came too late.
   package var xruns: UInt64
   package var isPipeWire: Bool
+}
+
+extension HardwareFacts {
+  /// Asks the server of an open device.
+  init(of device: Device) {
+    let client = device.client
+    let card = CardRoute(inputs: client.physicalInputs, outputs: client.physicalOutputs)
+    CardRoutes.shared.learn(card, on: client.serverName)
+    let (inputs, outputs) = (card.inputs.count, card.outputs.count)
+    self.init(
+      sampleRate: client.sampleRate, periodFrames: client.periodFrames,
+      cardInputs: inputs, inputs: inputs == 0 ? 2 : inputs, outputs: outputs == 0 ? 2 : outputs,
+      inputLatency: client.cardLatency(.input),
+      outputLatency: client.cardLatency(.output), xruns: device.xruns,
+      isPipeWire: client.isPipeWire)
+  }
 }
 
 /// A property of a device that has changed, or an event.

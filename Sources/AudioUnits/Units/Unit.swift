@@ -380,14 +380,6 @@ package class Unit: @unchecked Sendable {
     }
   }
 
-  package func setName(_ name: String?, _ side: Side, _ index: UInt32) throws(UnitError) {
-    try changeBus(side, index) { bus, _ in bus.name = name }
-  }
-
-  package func setLayout(_ bytes: [UInt8], _ side: Side, _ index: UInt32) throws(UnitError) {
-    try changeBus(side, index) { bus, _ in bus.layout = bytes }
-  }
-
   /// Sets the format of a bus.
   package func setFormat(_ format: BusFormat, _ side: Side, _ index: UInt32) throws(UnitError) {
     try changeBus(side, index) { bus, state throws(UnitError) in
@@ -465,17 +457,6 @@ package class Unit: @unchecked Sendable {
     guard source.isDisposed else { return }
     disconnect(from: source)
     throw .disposed
-  }
-
-  /// Gives an input the format of a source's output; the other way round if the unit cannot take it.
-  private func takeFormat(_ format: BusFormat, of source: Unit, output: UInt32, to bus: UInt32)
-    throws(UnitError)
-  {
-    do throws(UnitError) {
-      try setFormat(format, .input, bus)
-    } catch {
-      try source.setFormat(try self.bus(.input, bus).format, .output, output)
-    }
   }
 
   /// Returns true if this unit, or one before it, is `unit`.

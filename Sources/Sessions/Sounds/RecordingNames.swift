@@ -56,12 +56,15 @@ package struct RecordingNames: Sendable {
 
   /// Adds a number before the extension of the last component.
   private mutating func addNumber() {
-    guard case .text(let text)? = pieces.last, !text.pathExtension.isEmpty else {
+    guard case .text(let text)? = pieces.last,
+      let dot = text.utf8.lastIndex(of: UInt8(ascii: ".")),
+      !text.utf8[dot...].contains(UInt8(ascii: "/"))
+    else {
       pieces += [.text("-"), .number]
       return
     }
     pieces.removeLast()
-    pieces += [.text("\(text.pathStem)-"), .number, .text(String(text.pathExtension))]
+    pieces += [.text("\(text[..<dot])-"), .number, .text(String(text[dot...]))]
   }
 
   /// True if names contain a number, or the time of the first frame.

@@ -69,7 +69,7 @@ import Testing
   /// A conversion that is killed leaves nothing, and the old file as it was.
   @Test func aKilledConversionLeavesNothing() throws {
     let lines = """
-      head -c 44 ok.wav > long.wav; truncate -s 1900M long.wav; echo old > out.flac
+      sox -n -r 48000 -c 2 long.wav synth 900 sine 99; echo old > out.flac
       $C convert long.wav out.flac --force & sleep 0.5; kill -9 $!; wait $!; echo $?; ls -A; cat out.flac
       """
     try script(lines) { result, _ in
