@@ -16,7 +16,7 @@ package final class OutputUnit: Unit, @unchecked Sendable {
   private struct DeviceState {
     var device: HardwareDevice
     var observer: UInt64 = 0
-    /// What the device calls; nil while it does not call the unit.
+    /// The function that the device calls for this unit; nil while it calls none.
     var function: IOFunction?
     /// True from the beginning of a start on, so that a stop in its first call is not lost.
     var isStarted = false

@@ -63,7 +63,7 @@ func warmUp(_ converter: cue_resampler, _ shape: BusShape) -> Double? {
   let output = Planes(channels: channels, capacity: shape.frames)
   var left = 0
   var silent = 0
-  // What was taken and what was given, in seconds, and how far they were apart since the output flows.
+  // Input and output of the converter in seconds, and the range of their difference once there is output.
   var (takenSeconds, givenSeconds) = (0.0, 0.0)
   var (least, most) = (Double.infinity, -Double.infinity)
   for _ in 0..<10_000 {

@@ -231,7 +231,7 @@ package struct RenderUnit: ~Copyable {
       return unsafe cue_rt_foreign_render(foreign, flags, time, UInt32(bus), UInt32(frames), list)
     }
     guard let setup = unsafe present else { return RenderError.uninitialized }
-    // What came in is there already. It may be taken while the unit asks for what it plays.
+    // The device delivered the input before this call, so an output callback may render it.
     let isInput = unsafe bus == 1 && device != nil
     guard isInput ? !entry.isRefused : beginOutputs(entry) else {
       note(RenderError.wrongContext)

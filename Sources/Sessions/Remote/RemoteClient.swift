@@ -49,7 +49,7 @@ package final class RemoteClient {
   /// Sends a message that sets a parameter or performs an action, and waits until the session has done
   /// it.
   ///
-  /// - Returns: What people are to know of it.
+  /// - Returns: Remarks for the user.
   @discardableResult
   package func send(_ message: OSCMessage) throws(RemoteError) -> [String] {
     try ask(message).compactMap { answer in

@@ -5,7 +5,7 @@ struct RemoteControl: Sendable {
   /// Sets a parameter or performs an action. The values fit the node. Runs on the session's thread.
   typealias Action = @Sendable (RunningSession, [OSCValue]) throws(SessionRunError) -> Void
 
-  /// What a message to the address does.
+  /// The effect of a message to the address.
   enum Act: Sendable {
     case now(Action)
     /// Saves the session, which takes a while.

@@ -200,7 +200,7 @@ package final class RunningSession: Sendable {
   /// The hosts that may control it.
   package var reach: OSCSocket.Reach { options.reach }
 
-  /// What is open, or an error if no session is.
+  /// The open session; throws an error if there is none.
   func present() throws(SessionRunError) -> Opened {
     guard let opened = opened.withLock({ $0 }) else { throw .refused("no session is open") }
     return opened
@@ -372,7 +372,7 @@ package final class RunningSession: Sendable {
   /// that it has, and `onMessage` tells so. The old states go when the new document is on disk. Blocks; any
   /// thread but the session's, which goes on meanwhile.
   ///
-  /// - Returns: What people are to know: the plugins that could not save.
+  /// - Returns: Remarks for the user, one for each plugin that could not save.
   /// - Throws: `SessionRunError`. The session is then as it was saved last, with its edits in the journal.
   @discardableResult
   package func save() throws(SessionRunError) -> [String] {

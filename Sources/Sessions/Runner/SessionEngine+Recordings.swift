@@ -58,7 +58,7 @@ extension SessionEngine {
     }
   }
 
-  /// What is known of recordings that have failed.
+  /// The reasons of recordings that have failed.
   struct RecordingFailures: Sendable {
     /// Why the last takes failed, by the recordings' names.
     var reasons: [String: String] = [:]

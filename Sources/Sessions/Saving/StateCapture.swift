@@ -19,7 +19,7 @@ struct StateCapture: Sendable {
   private(set) var names: [String] = []
   /// The state of each plugin from now on, by the plugin's path.
   private var states: [SessionPath: String] = [:]
-  /// What people are to know: the plugins that could not save.
+  /// Remarks for the user, one for each plugin that could not save.
   private(set) var remarks: [String] = []
 
   /// Seconds that all plugins have. A process that hangs is killed before that.

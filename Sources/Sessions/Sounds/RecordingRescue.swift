@@ -2,7 +2,7 @@ package import Files
 import Glibc
 import System
 
-/// What becomes of a recording's file that may have been deleted while it was written.
+/// The outcome for a recording's file that may have been deleted while it was written.
 package enum RecordingRescue {
   /// The file is at its path.
   case notNeeded

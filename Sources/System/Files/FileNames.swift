@@ -122,7 +122,7 @@ extension StringProtocol where UTF8View: BidirectionalCollection {
   /// The path up to its last slash, with it; empty if there is none.
   package var pathFolder: SubSequence { self[..<nameStart] }
 
-  /// What follows the last slash of a path.
+  /// The part of a path after its last slash.
   package var pathFile: SubSequence { self[nameStart...] }
 
   /// The path without the extension of its last name, and the extension with its dot. A dot at the beginning
