@@ -271,20 +271,20 @@ package final class OutputUnit: Unit, @unchecked Sendable {
   ///
   /// - Returns: True if it ran.
   private func end() -> Bool {
-    defer { halt() }
-    return device.withLock { state in
+    halt { state in
       defer { state.isStarted = false }
       return state.isStarted
     }
   }
 
-  /// Lets the device call the unit no more.
-  private func halt() {
-    let (hardware, function) = device.withLock { state in
+  /// Lets the device call the unit no more. A start after `body` gets a function of its own.
+  private func halt<Result>(_ body: (inout DeviceState) -> Result) -> Result {
+    let (hardware, function, result) = device.withLock { state in
       defer { state.function = nil }
-      return (state.device, state.function)
+      return (state.device, state.function, body(&state))
     }
     if let function { hardware.remove(function) }
+    return result
   }
 
   override package func dispose() {
@@ -300,7 +300,7 @@ package final class OutputUnit: Unit, @unchecked Sendable {
       if isDisposed { throw .disposed }
       // If it cannot be reached, the unit stays where it is.
       do throws(ServerError) { _ = try next.facts } catch { throw .server(error) }
-      halt()
+      halt { _ in }
       observe(next)
       do throws(UnitError) {
         try adoptDevice()
