@@ -121,7 +121,7 @@ package struct Engine: ~Copyable {
   /// Set while the control thread changes the process list: cycles play and record nothing.
   private let isMuted = Atomic<Bool>(false)
   private let freewheels = Atomic<Bool>(false)
-  /// Set while `lacksEntries` reads the process list between cycles.
+  /// Set while `lacksBuffers` reads the process list between cycles.
   private let isLooking = Atomic<Bool>(false)
   private let signal: UnsafeMutablePointer<cue_signal>
   /// Address of the JACK client whose frame counter is read; 0 if the caller drives the cycles.
@@ -196,12 +196,12 @@ package struct Engine: ~Copyable {
   /// Sets whether the server freewheels, so that cycles may wait for the app's callbacks.
   package func setFreewheeling(_ on: Bool) { freewheels.store(on, ordering: .relaxed) }
 
-  /// Returns true if the server freewheels and a voice would run out of entries in a cycle of
-  /// `frames` frames. Call it on the process thread, before the cycle.
+  /// Returns true if the server freewheels and a voice would run out of entries, or a recorder out
+  /// of spaces, in a cycle of `frames` frames. Call it on the process thread, before the cycle.
   ///
   /// - Parameter givingUp: If true, the answer is false from now on, until the app enqueues another
   ///   buffer.
-  @_noLocks package borrowing func lacksEntries(for frames: UInt32, givingUp: Bool) -> Bool {
+  @_noLocks package borrowing func lacksBuffers(for frames: UInt32, givingUp: Bool) -> Bool {
     guard freewheels.load(ordering: .relaxed), !isMuted.load(ordering: .relaxed) else {
       return false
     }
@@ -213,6 +213,13 @@ package struct Engine: ~Copyable {
       where unsafe processList.voices[i].pointee.lacksEntries(for: Int(frames)) {
         if givingUp { unsafe processList.voices[i].pointee.noteVainWait() }
         isLacking = true
+      }
+      if let recorders = unsafe processList.recorders {
+        for i in 0..<processList.recorderCount
+        where unsafe recorders[i].pointee.lacksSpaces(for: Int(frames)) {
+          if givingUp { unsafe recorders[i].pointee.noteVainWait() }
+          isLacking = true
+        }
       }
     }
     isLooking.store(false, ordering: .sequentiallyConsistent)

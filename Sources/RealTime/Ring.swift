@@ -160,6 +160,9 @@ package struct SpaceRing: ~Copyable {
   @_noLocks package func push(_ space: Space) -> Bool { ring.push(space) }
   /// Removes and returns the oldest space; nil if the ring is empty. Consumer only.
   @_noLocks package func pop() -> Space? { ring.pop() }
+  /// Returns the space that `pop` returns after `index` others; nil if there are fewer. Consumer
+  /// only.
+  @_noLocks func peek(_ index: Int) -> Space? { ring.peek(index) }
   /// Gives the ring more slots. They and the first ones must outlive the ring. Call at most once; any
   /// thread.
   package func extend(by more: UnsafeMutableBufferPointer<Space>) { unsafe ring.extend(by: more) }

@@ -202,16 +202,20 @@ extension Voice {
         state.skip = 0
         state.keepsStep = false
       case .running:
-        if at < 0 {
-          interruptions.add(1, ordering: .relaxed)
-          unheardFrames.add(UInt64(0 &- at), ordering: .relaxed)
-        }
+        let starved = starvedFrames.load(ordering: .relaxed)
         let played = playEntries(
           from: at, to: frames, at: cycleFrame, runFrame: position &+ ran, &state, &happened)
         ran &+= Int64(played)
         tapFrames(from: at, to: at &+ played)
+        if at < 0 {
+          interruptions.add(1, ordering: .relaxed)
+          unheardFrames.add(UInt64(min(0 &- at, played)), ordering: .relaxed)
+        }
         if time.isJump, at &+ played > max(0, at) {
-          unheardFrames.add(UInt64(at &+ played &- max(0, at)), ordering: .relaxed)
+          // Silence that no entry filled counts as such.
+          let silent = starvedFrames.load(ordering: .relaxed) &- starved
+          unheardFrames.add(
+            UInt64(at &+ played &- max(0, at)) &- silent, ordering: .relaxed)
         }
         at &+= played
         if isOffline, at < frames, case .running = state.phase { break cycle }
@@ -262,7 +266,8 @@ extension Voice {
             starving.store(true, ordering: .relaxed)
             starvations.add(1, ordering: .relaxed)
           }
-          starvedFrames.add(UInt64(frames &- at), ordering: .relaxed)
+          // Frames before the cycle's first are unheard, whether an entry holds them or not.
+          starvedFrames.add(UInt64(max(0, frames &- max(0, at))), ordering: .relaxed)
           return frames &- first
         }
       }

@@ -33,6 +33,8 @@ struct RecorderState: BitwiseCopyable {
   var filledPosition: Int64 = 0
   /// Set if the previous frame found no space.
   var isDry = false
+  /// Set if a cycle in freewheel waited for spaces and none came.
+  var hasWaitedInVain = false
 }
 
 /// A recording queue's part of the cycle: pops spaces from a ring and fills them from its ports.
@@ -190,6 +192,27 @@ package struct Recorder: ~Copyable {
 
   // MARK: Process thread
 
+  /// Returns true if spaces run out within the next `frames` frames and no wait for them was in
+  /// vain. Call it before the cycle.
+  @_noLocks borrowing func lacksSpaces(for frames: Int) -> Bool {
+    let state = unsafe self.state.pointee
+    guard case .running = state.phase, !state.hasWaitedInVain,
+      !held.load(ordering: .sequentiallyConsistent)
+    else { return false }
+    var ready = 0
+    if let current = state.current { ready = Int(current.frames) &- state.filled }
+    var index = 0
+    while ready < frames {
+      guard let space = spaces.peek(index) else { return true }
+      ready &+= Int(space.frames)
+      index &+= 1
+    }
+    return false
+  }
+
+  /// Notes that a wait for spaces was in vain: `lacksSpaces` stays false until a space comes.
+  @_noLocks borrowing func noteVainWait() { unsafe state.pointee.hasWaitedInVain = true }
+
   /// Records one cycle.
   ///
   /// - Returns: True if the event thread has events to read.
@@ -275,6 +298,7 @@ package struct Recorder: ~Copyable {
           return happened
         }
         state.isDry = false
+        state.hasWaitedInVain = false
         state.current = space
         state.filled = 0
         state.filledFrame = time.frame &+ Int64(at)

@@ -156,7 +156,7 @@ final class RenderClient: ServerClient, @unchecked Sendable {
     }
     var naps = 0
     let most = Int(Self.patience * 10_000)
-    while unsafe engine.pointee.lacksEntries(for: UInt32(count), givingUp: naps == most) {
+    while unsafe engine.pointee.lacksBuffers(for: UInt32(count), givingUp: naps == most) {
       usleep(100)
       naps += 1
     }

@@ -83,28 +83,29 @@ import Testing
     let status = text(of: URL(fileURLWithPath: "/proc/\(process)/status"))
     return status.firstMatch(of: #/VmRSS:\s+(\d+) kB/#).flatMap { Int($0.output.1) }
   }
+}
 
-  /// Returns how many samples of the first `frames` frames are wrong or missing.
-  private func wrongSamples(_ file: URL, frames: Int, channels: Int, start: UInt32) throws -> Int {
-    let handle = try FileHandle(forReadingFrom: file)
-    defer { try? handle.close() }
-    let head = try #require(try handle.read(upToCount: 4096))
-    // Chunks of Wave64 have 16-byte names and 8-byte sizes.
-    let chunk = try #require(
-      head.range(of: Data("data\u{F3}".unicodeScalars.map { UInt8($0.value) })))
-    try handle.seek(toOffset: UInt64(chunk.lowerBound + 24))
-    var wrong = 0
-    var frame = 0
-    while frame < frames, let piece = try handle.read(upToCount: 1 << 20), !piece.isEmpty {
-      let count = min(frames - frame, piece.count / (4 * channels))
-      wrong += piece.withUnsafeBytes {
-        Int(
-          cue_emitter_wrong(
-            $0.bindMemory(to: Float.self).baseAddress, UInt32(count), UInt32(channels),
-            start &+ UInt32(frame)))
-      }
-      frame += count
+/// Returns how many samples of the first `frames` frames are wrong or missing in a Wave64 file that
+/// recorded an `Emitter` from JACK frame `start` on.
+func wrongSamples(_ file: URL, frames: Int, channels: Int, start: UInt32) throws -> Int {
+  let handle = try FileHandle(forReadingFrom: file)
+  defer { try? handle.close() }
+  let head = try #require(try handle.read(upToCount: 4096))
+  // Chunks of Wave64 have 16-byte names and 8-byte sizes.
+  let chunk = try #require(
+    head.range(of: Data("data\u{F3}".unicodeScalars.map { UInt8($0.value) })))
+  try handle.seek(toOffset: UInt64(chunk.lowerBound + 24))
+  var wrong = 0
+  var frame = 0
+  while frame < frames, let piece = try handle.read(upToCount: 1 << 20), !piece.isEmpty {
+    let count = min(frames - frame, piece.count / (4 * channels))
+    wrong += piece.withUnsafeBytes {
+      Int(
+        cue_emitter_wrong(
+          $0.bindMemory(to: Float.self).baseAddress, UInt32(count), UInt32(channels),
+          start &+ UInt32(frame)))
     }
-    return wrong + (frames - frame) * channels
+    frame += count
   }
+  return wrong + (frames - frame) * channels
 }

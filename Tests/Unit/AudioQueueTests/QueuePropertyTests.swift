@@ -119,6 +119,32 @@ import Testing
     #expect(queue.discontinuities == Discontinuities(interruptions: 1))
   }
 
+  @Test("each frame of a run is heard, starved or unheard, whatever the client missed")
+  func missedFramesCountOnce() throws {
+    let rig = try Rig()
+    try rig.enqueue(ramp(100))
+    try rig.queue.start()
+    rig.cycle()
+    rig.server.miss(frames: 10_000)
+    rig.cycle()
+    try rig.queue.stop()
+    let starved = rig.queue.statistics
+    #expect(starved.lastedFrames == 64 + 10_000 + 64)
+    #expect(starved.unheardFrames == 10_000)
+    #expect(starved.starvedFrames == 64)
+    // The run ends within the missed frames.
+    try rig.enqueue(ramp(100))
+    try rig.queue.start()
+    try rig.queue.stopAfterPlaying()
+    rig.cycle()
+    rig.server.miss(frames: 10_000)
+    rig.cycle()
+    let ended = rig.queue.statistics
+    #expect(ended.lastedFrames == 100)
+    #expect(ended.unheardFrames - starved.unheardFrames == 36)
+    #expect(ended.starvedFrames == starved.starvedFrames)
+  }
+
   @Test func aStarvationCountsWhenItBegins() throws {
     let rig = try Rig()
     let queue = rig.queue

@@ -109,6 +109,31 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
       ])
   }
 
+  @Test func aCycleInFreewheelWaitsForSpaces() throws {
+    let rig = try Rig()
+    rig.push(100)
+    try rig.start()
+    rig.server.cycle(frames: 64)
+    let engine = try #require(rig.server.clients.first?.bareEngine)
+    func lacks(_ frames: UInt32, givingUp: Bool = false) -> Bool {
+      engine.pointee.lacksBuffers(for: frames, givingUp: givingUp)
+    }
+    #expect(!lacks(64))
+    engine.pointee.setFreewheeling(true)
+    #expect(!lacks(36))
+    #expect(lacks(37))
+    rig.push(28)
+    #expect(!lacks(64))
+    #expect(lacks(65))
+    // A wait in vain is the last one until another space is filled.
+    #expect(!lacks(65, givingUp: true))
+    #expect(!lacks(65))
+    rig.server.cycle(frames: 64)
+    #expect(lacks(1))
+    try rig.device.holding(rig.memory) { rig.recorder.pointee.pause() }
+    #expect(!lacks(1))
+  }
+
   @Test func aStartThatIsPastBeginsAtOnce() throws {
     let rig = try Rig()
     rig.server.cycle(frames: 64)
