@@ -22,12 +22,14 @@ extension Converter {
     /// two cycles, 20 ms, or what the settings request, whichever is longest. 64 MB at most, unless
     /// the settings request as many device frames.
     ///
-    /// A low queue rate has thousands of device frames per frame.
-    func framesAhead(period: Int) -> Int {
+    /// A low queue rate has thousands of device frames per frame. Above the original speed, each
+    /// frame costs `speed` times the work: the cycles and the time grow with it.
+    func framesAhead(period: Int, speed: Double) -> Int {
       let isPCM = if case .pcm = streamFormat { true } else { false }
       let requested = settings.decodeFrames ?? (isPCM ? 0 : ChainSettings.defaultDecodeFrames)
       let wanted = max(
-        Double(requested) * deviceRate / format.sampleRate, 0.02 * deviceRate, Double(2 * period))
+        Double(requested) * deviceRate / format.sampleRate,
+        max(0.02 * deviceRate, Double(2 * period)) * max(1, speed))
       return Int(
         held: min(wanted.rounded(.up), Double(max(requested, (1 << 24) / format.channels))))
     }

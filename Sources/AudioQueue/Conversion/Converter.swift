@@ -123,7 +123,9 @@ final class Converter: @unchecked Sendable {
   /// The number of frames to convert ahead of the process thread. The caller must hold the state
   /// lock.
   private func framesAhead(_ state: PlaybackState) -> Int {
-    plan.framesAhead(period: state.part.longestPeriodFrames)
+    plan.framesAhead(
+      period: state.part.longestPeriodFrames,
+      speed: plan.settings.isTimePitchEnabled ? state.part.timePitch.effectiveRate : 1)
   }
 
   /// The length of a staging buffer of the pool in frames.

@@ -65,30 +65,45 @@ import Testing
   func memoryAhead(rate: Double, deviceRate: Double) throws {
     let rig = try Rig(.float(8, rate: rate), server: HandDrivenServer(sampleRate: deviceRate))
     try rig.queue.setDecodeFrames(16384)
-    let frames = rig.queue.plan(deviceRate).framesAhead(period: 1024)
+    let frames = rig.queue.plan(deviceRate).framesAhead(period: 1024, speed: 1)
     #expect(frames >= min(16384, Int(16384 * deviceRate / rate)) && frames <= (1 << 24) / 8)
+  }
+
+  @Test("1: time pitch works ahead as many times longer as it plays faster", arguments: [0.5, 1, 2])
+  func framesAheadOfTimePitch(rate: Double) throws {
+    let rig = try Rig(.float(1, rate: 48000))
+    rig.server.periodFrames = 64
+    try rig.queue.setTimePitchEnabled(true)
+    try rig.queue.setTimePitchAlgorithm(.varispeed)
+    try rig.queue.change(TimePitchChanges(rate: rate))
+    #expect(rig.queue.plan(48000).framesAhead(period: 1024, speed: rate) == Int(2048 * max(1, rate)))
+    try rig.enqueue(Self.sine(440, rate: 48000, frames: 48000))
+    try rig.queue.start()
+    let most = Int(960 * max(1, rate))
+    #expect(waits { rig.queue.state.read { $0.part.framesInRing } > most * 3 / 4 })
+    #expect(rig.queue.state.read { $0.part.framesInRing } <= most)
   }
 
   @Test("1: PCM is converted two cycles ahead, 20 ms at least; packets 2,048 frames")
   func framesAhead() throws {
     let rig = try Rig(.float(2, rate: 44100))
     let pcm = rig.queue
-    #expect(pcm.plan(48000).framesAhead(period: 64) == 960)
-    #expect(pcm.plan(48000).framesAhead(period: 1024) == 2048)
-    #expect(pcm.plan(96000).framesAhead(period: 1024) == 2048)
+    #expect(pcm.plan(48000).framesAhead(period: 64, speed: 1) == 960)
+    #expect(pcm.plan(48000).framesAhead(period: 1024, speed: 1) == 2048)
+    #expect(pcm.plan(96000).framesAhead(period: 1024, speed: 1) == 2048)
     let coded = try Rig(.packets(CodedSound(.aac, frames: 4096).format))
     let packets = coded.queue
     #expect(packets.decodeFrames == 2048)
-    #expect(packets.plan(48000).framesAhead(period: 64) >= 2048)
+    #expect(packets.plan(48000).framesAhead(period: 64, speed: 1) >= 2048)
     try pcm.setDecodeFrames(4410)
-    #expect(pcm.plan(48000).framesAhead(period: 64) == 4800)
+    #expect(pcm.plan(48000).framesAhead(period: 64, speed: 1) == 4800)
   }
 
   @Test("what an app asks to have ready at the device's own rate it gets")
   func memoryAheadThatIsAskedFor() throws {
     let rig = try Rig(.float(1, rate: 48000), server: HandDrivenServer(sampleRate: 44100))
     try rig.queue.setDecodeFrames(1 << 20)
-    #expect(rig.queue.plan(44100).framesAhead(period: 1024) >= 1 << 19)
+    #expect(rig.queue.plan(44100).framesAhead(period: 1024, speed: 1) >= 1 << 19)
   }
 
   // MARK: Schedules and parameters

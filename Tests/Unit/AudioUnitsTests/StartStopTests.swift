@@ -101,14 +101,17 @@ import Testing
       while !isOver.load(ordering: .relaxed) { server.cycle(frames: 64) }
       cycles.leave()
     }
-    for round in 1...200 {
+    for round in 1...300 {
       try unit.start()
+      // The next start comes as soon as the unit says that it was stopped.
+      let end = ContinuousClock.now + .seconds(30)
+      while unit.isRunning && ContinuousClock.now < end {}
       try #require(waits { source.calls == round && !unit.isRunning })
     }
     isOver.store(true, ordering: .relaxed)
     cycles.wait()
     source.action = nil
-    expectSilence(200)
+    expectSilence(300)
     unit.dispose()
     device.closeIfUnused()
   }
