@@ -2308,9 +2308,15 @@ static void *run_loop(void *nothing) {
 
 #if __has_feature(address_sanitizer)
 void __sanitizer_set_death_callback(void (*)(void));
+const char *__asan_default_options(void);
 
 static void died(void) {
   tell_calls("report of the sanitizer", 0);
+}
+
+/// What was freed and is kept to be found counts as memory, too.
+const char *__asan_default_options(void) {
+  return "quarantine_size_mb=64";
 }
 #endif
 
