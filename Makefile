@@ -27,6 +27,9 @@ BASH_COMPLETIONS := share/bash-completion/completions
 FISH_COMPLETIONS := share/fish/vendor_completions.d
 ZSH_COMPLETIONS ?= share/zsh/site-functions
 
+# How long `fuzz` makes random calls.
+SECONDS_OF_CALLS ?= 3600
+
 # How long `conformance` runs each plugin at each rate.
 SECONDS_OF_NOISE ?= 10
 
@@ -116,7 +119,7 @@ proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues
 
 # The cases need not be looked for leaks of the program that runs them.
 .PHONY: fuzz
-fuzz: deps ## Hands damaged sound files, bundles, plugin memory, graph reports, sessions, MIDI files and OSC packets to what reads them, under AddressSanitizer (about 35 min).
+fuzz: deps plugins ## Hands damaged sound files, bundles, plugin memory, graph reports, sessions, MIDI files and OSC packets to what reads them, and makes random calls of the library, under AddressSanitizer (about 95 min; SECONDS_OF_CALLS=N).
 	@swift build -c release --sanitize=address --build-path .build-fuzz --product cuejack-fuzz
 	export ASAN_OPTIONS=detect_leaks=0
 	.build-fuzz/release/cuejack-fuzz sounds --cases 100000
@@ -126,6 +129,8 @@ fuzz: deps ## Hands damaged sound files, bundles, plugin memory, graph reports, 
 	.build-fuzz/release/cuejack-fuzz packets --cases 100000
 	.build-fuzz/release/cuejack-fuzz sessions --cases 100000
 	.build-fuzz/release/cuejack-fuzz midi --cases 1000000
+	swift build -c release --sanitize=address --build-path .build-fuzz --product AudioToolbox
+	Tests/Tools/Gates/random-calls .build-fuzz/release $(SECONDS_OF_CALLS)
 
 .PHONY: portability
 portability: ## Builds the release, plays the demo and runs the tests of PipeWire in a Debian 13 root (needs root and a mirror; about 10 min).

@@ -217,6 +217,11 @@ package final class HardwareDevice: Sendable {
 
   /// Adds a function, which does not run yet.
   package func add(_ function: IOFunction) {
+    // The present call reads the list that a new one takes the place of.
+    if isInside {
+      DispatchQueue.global().async { self.add(function) }
+      return
+    }
     control.withLock { _ in
       state.withLock { if !function.isRemoved { $0.functions.append(function) } }
       installList()

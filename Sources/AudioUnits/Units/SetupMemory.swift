@@ -102,6 +102,9 @@ private final class BusMemory: @unchecked Sendable {
   let shape: BusShape
   private let planes: Planes
   private let sourcePlanes: Planes?
+  /// Of the planes. A render moves them while it converts, and may do so while the next setup is made.
+  private let pointers: Planes.Pointers
+  private let sourcePointers: Planes.Pointers
   private let converter: (any BusConverter)?
   private let memory: UnsafeMutableRawBufferPointer
   private let list: UnsafeMutablePointer<cue_buffer_list>
@@ -119,6 +122,8 @@ private final class BusMemory: @unchecked Sendable {
     sourcePlanes =
       converter == nil && !shape.isKept
       ? nil : Planes(channels: format.channels, capacity: shape.frames)
+    unsafe pointers = planes.pointers()
+    unsafe sourcePointers = sourcePlanes?.pointers() ?? pointers
     let bytes = shape.frames * format.bytesPerFrame * format.buffers
     unsafe memory = .allocate(byteCount: bytes, alignment: 64)
     unsafe memory.initializeMemory(as: UInt8.self, repeating: 0)
@@ -163,11 +168,11 @@ private final class BusMemory: @unchecked Sendable {
       unitSource.output = output
     }
     return unsafe UnitBus(
-      format: shape.format, planes: planes.pointers(), list: list,
+      format: shape.format, planes: pointers, list: list,
       memory: memory.baseAddress!, bufferBytes: shape.frames * shape.format.bytesPerFrame,
       source: unitSource,
       resampler: converter?.call ?? cue_resampler(), burstSeconds: converter?.burstSeconds ?? 0,
-      sourcePlanes: (sourcePlanes ?? planes).pointers(), resampling: resampling,
+      sourcePlanes: sourcePointers, resampling: resampling,
       rate: shape.rate, ring: ring)
   }
 }

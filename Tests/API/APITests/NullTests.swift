@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Tests of NULL arguments where the headers do not allow them: `nulls.c` covers all functions.
+/// Tests of NULL arguments where the headers do not allow them: `nulls.c` covers all functions. So does `calls.c`,
+/// which makes random calls.
 @Suite struct NullTests {
   /// Functions without pointer arguments.
   private static let without: Set = [
@@ -29,5 +30,14 @@ import Testing
       .subtracting(Self.without).subtracting(Self.ofStrings)
       .subtracting(Self.ofAnything)
     #expect(missing.isEmpty, "nulls.c has no row for \(missing.sorted())")
+  }
+
+  @Test func everyFunctionIsAmongTheRandomCalls() throws {
+    let program = repository.appendingPathComponent("Tests/API/APITests/Programs/calls.c")
+    let text = try String(contentsOf: program, encoding: .utf8)
+    // These write to standard output.
+    let missing = try PublicHeaders.functions().subtracting(["AudioObjectShow", "CAShow"])
+      .filter { !text.contains("\($0)(") }
+    #expect(missing.isEmpty, "calls.c has no call of \(missing.sorted())")
   }
 }

@@ -46,6 +46,7 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
         ]),
       ProgramCase(
         program: "exits.c", passes: ["playing", "closing", "opening", "leaving a sound"]),
+      ProgramCase(program: "calls.c", passes: ["a fixed seed", "a random seed"]),
       ProgramCase(program: "threads.c", passes: ["threads that begin late"]),
       ProgramCase(
         program: "pairs.c",

@@ -354,11 +354,13 @@ private struct FormatQuestion {
     return layout
   }
 
-  /// Returns the two layouts that the specifier points to.
+  /// Returns the two layouts that the specifier points to. Each channel of one may be compared with each of the
+  /// other, so neither has more channels than sound can have.
   private func layouts() throws(AudioFormatError) -> (ChannelLayout, ChannelLayout) {
     let pointers = try value((UInt, UInt).self)
     guard let one = unsafe ChannelLayout(at: UnsafeRawPointer(bitPattern: pointers.0)),
-      let other = unsafe ChannelLayout(at: UnsafeRawPointer(bitPattern: pointers.1))
+      let other = unsafe ChannelLayout(at: UnsafeRawPointer(bitPattern: pointers.1)),
+      max(one.channels, other.channels) <= PCMFormat.maximumChannels
     else { throw .badArgument("a layout is NULL, or has too many channels") }
     return (one, other)
   }

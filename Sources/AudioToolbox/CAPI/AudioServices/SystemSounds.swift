@@ -169,20 +169,21 @@ final class SystemSounds: Sendable {
           guard change == .isRunning, queue.hasEnded else { return }
           SystemSounds.shared.finish(play, completes: true)
         }))
+    let isThere = state.withLock { state in
+      state.plays[play] = Play(sound: id, queue: queue, done: done)
+      return state.entries[id] != nil
+    }
+    guard isThere else { return finish(play, completes: false) }
     do throws(QueueError) {
       if let deviceUID { try queue.setDeviceUID(deviceUID) }
       let buffer = try queue.allocateBuffer(capacity: sound.bytes.count)
       unsafe buffer.data.copyBytes(from: sound.bytes)
       try queue.enqueue(buffer.id, bytes: sound.bytes.count)
-      let isThere = state.withLock { state in
-        state.plays[play] = Play(sound: id, queue: queue, done: done)
-        return state.entries[id] != nil
-      }
-      guard isThere else { return finish(play, completes: false) }
       try queue.start()
       try queue.stopAfterPlaying()
     } catch {
-      state.withLock { $0.plays[play] = nil }
+      // Another thread may have ended the playback, and with it the sound, meanwhile.
+      guard state.withLock({ $0.plays.removeValue(forKey: play) }) != nil else { return }
       try? queue.dispose(atOnce: true)
       throw error
     }

@@ -247,6 +247,12 @@ static void layouts(void) {
   UInt32 size = sizeof mix;
   GIVES(AudioFormatGetProperty(kAudioFormatProperty_MatrixMixMap, sizeof pair, pair, &size, mix),
         kAudio_ParamError);
+  // A table of as many rows and columns would take gigabytes.
+  const AudioChannelLayout many = {.mChannelLayoutTag =
+                                       kAudioChannelLayoutTag_DiscreteInOrder | 0xFFFF};
+  pair[0] = pair[1] = &many;
+  GIVES(AudioFormatGetPropertyInfo(kAudioFormatProperty_MatrixMixMap, sizeof pair, pair, &size),
+        kAudio_ParamError);
   tag = 0x00C80002;
   size = sizeof memory;
   GIVES(AudioFormatGetProperty(kAudioFormatProperty_ChannelLayoutForTag, sizeof tag, &tag, &size,
