@@ -68,13 +68,7 @@ let package = Package(
     .systemLibrary(name: "CGlibc"),
     .systemLibrary(name: "CLibdispatch"),
     .systemLibrary(name: "CJack", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
-    // No program is linked to FFmpeg's libraries: CFFmpegLoader loads them.
-    .systemLibrary(
-      name: "CFFmpeg",
-      providers: [.apt(["libavcodec-dev", "libavformat-dev", "libavutil-dev"])]),
-    .target(
-      name: "CFFmpegLoader",
-      cSettings: [.treatAllWarnings(as: .error), .unsafeFlags(dwarf4)]),
+    .target(name: "CFFmpeg", cSettings: [.treatAllWarnings(as: .error), .unsafeFlags(dwarf4)]),
     .systemLibrary(
       name: "CLilv", pkgConfig: "lilv-0", providers: [.apt(["liblilv-dev", "lv2-dev"])]),
     .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
@@ -101,7 +95,7 @@ let package = Package(
     .target(
       name: "Codecs",
       dependencies: [
-        "CFFmpeg", "CFFmpegLoader",
+        "CFFmpeg",
         .target(name: "CRubberBand", condition: .when(traits: ["RubberBand"])), "CSoxr", "RealTime",
         "Timeline",
       ], swiftSettings: strict),
@@ -113,7 +107,7 @@ let package = Package(
     .target(
       name: "Analysis",
       dependencies: [
-        "CEBUR128", "CFFmpeg", "CFFmpegLoader", "Codecs", "Files", "Pictures", "RealTime",
+        "CEBUR128", "CFFmpeg", "Codecs", "Files", "Pictures", "RealTime",
       ], swiftSettings: strict),
     .target(
       name: "Graph",
