@@ -89,13 +89,13 @@ let package = Package(
     .target(
       name: "Server",
       dependencies: [
-        "CJack", "RealTime", "System", "Timeline",
+        "CJack", "CRealTime", "RealTime", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(
       name: "Codecs",
       dependencies: [
-        "CFFmpeg",
+        "CFFmpeg", "CRealTime",
         .target(name: "CRubberBand", condition: .when(traits: ["RubberBand"])), "CSoxr", "RealTime",
         "Timeline",
       ], swiftSettings: strict),
@@ -124,7 +124,7 @@ let package = Package(
     .target(
       name: "PluginHost",
       dependencies: [
-        "CLilv", "CPluginRunner", "CRealTime", "Graph", "RealTime", "Server", "System", "Timeline",
+        "CLilv", "CPluginRunner", "CRealTime", "Graph", "Server", "System",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(
@@ -152,7 +152,7 @@ let package = Package(
     .target(
       name: "Sessions",
       dependencies: [
-        "Analysis", "AudioQueue", "CLiblo", "CRealTime", "Codecs", "Files", "Graph", "Pictures",
+        "AudioQueue", "CLiblo", "CRealTime", "Codecs", "Files", "Graph", "Pictures",
         "PluginHost", "RealTime", "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
@@ -256,8 +256,8 @@ let package = Package(
     .testTarget(
       name: "PluginHostTests",
       dependencies: [
-        "CLilv", "CPluginRunner", "CProbe", "CRealTime", "Graph", "PluginHost", "RealTime",
-        "Server", "System", "TestSupport", "Timeline",
+        "CLilv", "CPluginRunner", "CProbe", "CRealTime", "Graph", "PluginHost", "Server",
+        "System", "TestSupport",
       ],
       path: "Tests/Unit/PluginHostTests", exclude: ["Fixtures"], swiftSettings: relaxed),
     // The host without our code that `make conformance` compares with.
@@ -278,14 +278,16 @@ let package = Package(
     .testTarget(
       name: "AudioUnitsTests",
       dependencies: [
-        "AudioUnits", "CProbe", "CRealTime", "Hardware", "PluginHost", "RealTime", "Server",
+        "AudioUnits", "CProbe", "CRealTime", "Graph", "Hardware", "PluginHost", "RealTime",
+        "Server",
         "TestSupport",
       ],
       path: "Tests/Unit/AudioUnitsTests", swiftSettings: relaxed),
     .testTarget(
       name: "SessionsTests",
       dependencies: [
-        "AudioQueue", "CJack", "CLiblo", "Codecs", "FileSupport", "Files", "Graph", "Pictures",
+        "AudioQueue", "CJack", "CLiblo", "CRealTime", "Codecs", "FileSupport", "Files", "Graph",
+        "Pictures",
         "PluginHost",
         "RealTime", "Server", "Sessions", "System", "TestSupport",
         "managed-session", "session-editor",
@@ -345,13 +347,12 @@ let package = Package(
       name: "AnalysisTests",
       dependencies: [
         "Analysis", "Codecs", "FileSupport", "Files", "Pictures", "RealTime", "Sessions",
-        "TestSupport",
       ], path: "Tests/Unit/AnalysisTests", swiftSettings: relaxed),
     .testTarget(
       name: "AudioToolboxTests",
       dependencies: [
         "AudioToolbox", "AudioUnits", "Codecs", "FileSupport", "Files", "Hardware", "RealTime",
-        "Server", "TestSupport",
+        "TestSupport",
       ],
       path: "Tests/Unit/AudioToolboxTests", swiftSettings: relaxed),
     // A program written for Apple's systems, word for word but for its casts.
