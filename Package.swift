@@ -68,13 +68,7 @@ let package = Package(
     .systemLibrary(name: "CGlibc"),
     .systemLibrary(name: "CLibdispatch"),
     .systemLibrary(name: "CJack", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
-    // No program is linked to FFmpeg's libraries: CFFmpegLoader loads them.
-    .systemLibrary(
-      name: "CFFmpeg",
-      providers: [.apt(["libavcodec-dev", "libavformat-dev", "libavutil-dev"])]),
-    .target(
-      name: "CFFmpegLoader",
-      cSettings: [.treatAllWarnings(as: .error), .unsafeFlags(dwarf4)]),
+    .target(name: "CFFmpeg", cSettings: [.treatAllWarnings(as: .error), .unsafeFlags(dwarf4)]),
     .systemLibrary(
       name: "CLilv", pkgConfig: "lilv-0", providers: [.apt(["liblilv-dev", "lv2-dev"])]),
     .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
@@ -95,13 +89,13 @@ let package = Package(
     .target(
       name: "Server",
       dependencies: [
-        "CJack", "RealTime", "System", "Timeline",
+        "CJack", "CRealTime", "RealTime", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(
       name: "Codecs",
       dependencies: [
-        "CFFmpeg", "CFFmpegLoader",
+        "CFFmpeg", "CRealTime",
         .target(name: "CRubberBand", condition: .when(traits: ["RubberBand"])), "CSoxr", "RealTime",
         "Timeline",
       ], swiftSettings: strict),
@@ -113,7 +107,7 @@ let package = Package(
     .target(
       name: "Analysis",
       dependencies: [
-        "CEBUR128", "CFFmpeg", "CFFmpegLoader", "Codecs", "Files", "Pictures", "RealTime",
+        "CEBUR128", "CFFmpeg", "Codecs", "Files", "Pictures", "RealTime",
       ], swiftSettings: strict),
     .target(
       name: "Graph",
@@ -130,7 +124,7 @@ let package = Package(
     .target(
       name: "PluginHost",
       dependencies: [
-        "CLilv", "CPluginRunner", "CRealTime", "Graph", "RealTime", "Server", "System", "Timeline",
+        "CLilv", "CPluginRunner", "CRealTime", "Graph", "Server", "System",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(
@@ -158,7 +152,7 @@ let package = Package(
     .target(
       name: "Sessions",
       dependencies: [
-        "Analysis", "AudioQueue", "CLiblo", "CRealTime", "Codecs", "Files", "Graph", "Pictures",
+        "AudioQueue", "CLiblo", "CRealTime", "Codecs", "Files", "Graph", "Pictures",
         "PluginHost", "RealTime", "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
@@ -262,8 +256,8 @@ let package = Package(
     .testTarget(
       name: "PluginHostTests",
       dependencies: [
-        "CLilv", "CPluginRunner", "CProbe", "CRealTime", "Graph", "PluginHost", "RealTime",
-        "Server", "System", "TestSupport", "Timeline",
+        "CLilv", "CPluginRunner", "CProbe", "CRealTime", "Graph", "PluginHost", "Server",
+        "System", "TestSupport",
       ],
       path: "Tests/Unit/PluginHostTests", exclude: ["Fixtures"], swiftSettings: relaxed),
     // The host without our code that `make conformance` compares with.
@@ -284,14 +278,16 @@ let package = Package(
     .testTarget(
       name: "AudioUnitsTests",
       dependencies: [
-        "AudioUnits", "CProbe", "CRealTime", "Hardware", "PluginHost", "RealTime", "Server",
+        "AudioUnits", "CProbe", "CRealTime", "Graph", "Hardware", "PluginHost", "RealTime",
+        "Server",
         "TestSupport",
       ],
       path: "Tests/Unit/AudioUnitsTests", swiftSettings: relaxed),
     .testTarget(
       name: "SessionsTests",
       dependencies: [
-        "AudioQueue", "CJack", "CLiblo", "Codecs", "FileSupport", "Files", "Graph", "Pictures",
+        "AudioQueue", "CJack", "CLiblo", "CRealTime", "Codecs", "FileSupport", "Files", "Graph",
+        "Pictures",
         "PluginHost",
         "RealTime", "Server", "Sessions", "System", "TestSupport",
         "managed-session", "session-editor",
@@ -351,13 +347,12 @@ let package = Package(
       name: "AnalysisTests",
       dependencies: [
         "Analysis", "Codecs", "FileSupport", "Files", "Pictures", "RealTime", "Sessions",
-        "TestSupport",
       ], path: "Tests/Unit/AnalysisTests", swiftSettings: relaxed),
     .testTarget(
       name: "AudioToolboxTests",
       dependencies: [
         "AudioToolbox", "AudioUnits", "Codecs", "FileSupport", "Files", "Hardware", "RealTime",
-        "Server", "TestSupport",
+        "TestSupport",
       ],
       path: "Tests/Unit/AudioToolboxTests", swiftSettings: relaxed),
     // A program written for Apple's systems, word for word but for its casts.

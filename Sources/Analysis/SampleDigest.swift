@@ -10,22 +10,22 @@ package final class SampleDigest {
 
   /// Creates a sum of nothing; nil if there is no memory.
   package init?() {
-    guard let context = unsafe av_sha_alloc() else { return nil }
+    guard let context = ffmpeg.av_sha_alloc() else { return nil }
     unsafe self.context = unsafe context
-    unsafe _ = av_sha_init(context, 256)
+    unsafe _ = ffmpeg.av_sha_init(context, 256)
   }
 
-  deinit { unsafe av_free(UnsafeMutableRawPointer(context)) }
+  deinit { unsafe ffmpeg.av_free(UnsafeMutableRawPointer(context)) }
 
   package func add(_ bytes: UnsafeRawBufferPointer) {
     guard let start = bytes.baseAddress else { return }
-    unsafe av_sha_update(context, start.assumingMemoryBound(to: UInt8.self), bytes.count)
+    unsafe ffmpeg.av_sha_update(context, start.assumingMemoryBound(to: UInt8.self), bytes.count)
   }
 
   /// Returns the sum in 64 hexadecimal digits. The last call.
   package func finish() -> String {
     var sum = [UInt8](repeating: 0, count: 32)
-    unsafe av_sha_final(context, &sum)
+    unsafe ffmpeg.av_sha_final(context, &sum)
     return sum.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 

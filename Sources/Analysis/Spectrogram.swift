@@ -1,4 +1,5 @@
 import CFFmpeg
+import Codecs
 import Glibc
 package import Pictures
 
@@ -54,13 +55,13 @@ package final class Spectrogram {
     powers = Array(repeating: 0, count: Self.rows * self.columns)
     counts = Array(repeating: 0, count: self.columns)
     var scale: Float = 1
-    let status = unsafe av_tx_init(
+    let status = unsafe ffmpeg.av_tx_init(
       &context, &transform, AV_TX_FLOAT_RDFT, 0, CInt(Self.size), &scale,
       UInt64(AV_TX_UNALIGNED.rawValue))
     guard status >= 0 else { return nil }
   }
 
-  deinit { unsafe av_tx_uninit(&context) }
+  deinit { unsafe ffmpeg.av_tx_uninit(&context) }
 
   /// Adds the next frames, interleaved.
   package func add(_ samples: UnsafeBufferPointer<Float>) {

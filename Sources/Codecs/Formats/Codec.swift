@@ -79,10 +79,10 @@ extension Codec {
       case .mp2: "mp2float"
       default: nil
       }
-    if let preferred, let decoder = unsafe avcodec_find_decoder_by_name(preferred) {
+    if let preferred, let decoder = unsafe ffmpeg.avcodec_find_decoder_by_name(preferred) {
       return unsafe decoder
     }
-    return unsafe avcodec_find_decoder(identifier(bytesPerPacket: bytesPerPacket))
+    return ffmpeg.avcodec_find_decoder(identifier(bytesPerPacket: bytesPerPacket))
   }
 
   func encoder(bytesPerPacket: Int) -> UnsafePointer<AVCodec>? {
@@ -90,9 +90,9 @@ extension Codec {
     // libavcodec cannot encode either.
     case .aacHE, .aacHEv2: nil
     // libavcodec's own encoders of these are experimental.
-    case .opus: unsafe avcodec_find_encoder_by_name("libopus")
-    case .vorbis: unsafe avcodec_find_encoder_by_name("libvorbis")
-    default: unsafe avcodec_find_encoder(identifier(bytesPerPacket: bytesPerPacket))
+    case .opus: unsafe ffmpeg.avcodec_find_encoder_by_name("libopus")
+    case .vorbis: unsafe ffmpeg.avcodec_find_encoder_by_name("libvorbis")
+    default: ffmpeg.avcodec_find_encoder(identifier(bytesPerPacket: bytesPerPacket))
     }
   }
 

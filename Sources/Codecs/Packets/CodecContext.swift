@@ -11,12 +11,14 @@ final class CodecContext {
   /// Creates a context that is not open yet.
   init(_ codec: UnsafePointer<AVCodec>) throws(CodecError) {
     unsafe self.codec = codec
-    let made = unsafe (avcodec_alloc_context3(codec), av_packet_alloc(), av_frame_alloc())
+    let made = unsafe (
+      ffmpeg.avcodec_alloc_context3(codec), ffmpeg.av_packet_alloc(), ffmpeg.av_frame_alloc()
+    )
     guard let context = unsafe made.0, let packet = unsafe made.1, let frame = unsafe made.2 else {
       var (context, packet, frame) = unsafe made
-      unsafe avcodec_free_context(&context)
-      unsafe av_packet_free(&packet)
-      unsafe av_frame_free(&frame)
+      unsafe ffmpeg.avcodec_free_context(&context)
+      unsafe ffmpeg.av_packet_free(&packet)
+      unsafe ffmpeg.av_frame_free(&frame)
       throw CodecError(.failed("no memory for a codec"))
     }
     unsafe self.context = context
@@ -32,9 +34,9 @@ final class CodecContext {
     var (context, packet, frame) = unsafe (
       Optional(context), Optional(packet), Optional(frame)
     )
-    unsafe avcodec_free_context(&context)
-    unsafe av_packet_free(&packet)
-    unsafe av_frame_free(&frame)
+    unsafe ffmpeg.avcodec_free_context(&context)
+    unsafe ffmpeg.av_packet_free(&packet)
+    unsafe ffmpeg.av_frame_free(&frame)
   }
 
   /// Opens the codec.
@@ -43,9 +45,9 @@ final class CodecContext {
   /// - Returns: 0, or libavcodec's error code.
   func open(_ options: [(String, String)] = []) -> CInt {
     var dictionary: OpaquePointer?
-    for (key, value) in options { unsafe av_dict_set(&dictionary, key, value, 0) }
-    let result = unsafe avcodec_open2(context, codec, &dictionary)
-    unsafe av_dict_free(&dictionary)
+    for (key, value) in options { _ = unsafe ffmpeg.av_dict_set(&dictionary, key, value, 0) }
+    let result = unsafe ffmpeg.avcodec_open2(context, codec, &dictionary)
+    unsafe ffmpeg.av_dict_free(&dictionary)
     return result
   }
 
@@ -56,10 +58,10 @@ final class CodecContext {
         UnsafeBufferPointer(start: bytes, count: max(0, Int(context.pointee.extradata_size))))
     }
     set {
-      unsafe av_freep(&context.pointee.extradata)
+      unsafe ffmpeg.av_freep(&context.pointee.extradata)
       unsafe context.pointee.extradata_size = 0
       guard !newValue.isEmpty,
-        let memory = unsafe av_mallocz(newValue.count + Int(AV_INPUT_BUFFER_PADDING_SIZE))
+        let memory = ffmpeg.av_mallocz(newValue.count + Int(AV_INPUT_BUFFER_PADDING_SIZE))
       else { return }
       unsafe newValue.withUnsafeBytes {
         unsafe memory.copyMemory(from: $0.baseAddress!, byteCount: $0.count)
@@ -72,7 +74,7 @@ final class CodecContext {
   /// Returns libavcodec's message for an error code.
   static func words(_ code: CInt) -> String {
     unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { text in
-      unsafe av_strerror(code, text.baseAddress!, text.count)
+      _ = unsafe ffmpeg.av_strerror(code, text.baseAddress!, text.count)
       return unsafe String(cString: text.baseAddress!)
     }
   }

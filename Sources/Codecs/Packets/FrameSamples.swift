@@ -19,14 +19,14 @@ struct FrameSamples {
   /// - Parameter bits: Significant bits of integers, if fewer than the format has; else 0.
   init?(_ format: AVSampleFormat, channels: Int, bits: Int = 0) {
     let kind: PCMFormat.Kind
-    switch av_get_packed_sample_fmt(format) {
+    switch ffmpeg.av_get_packed_sample_fmt(format) {
     case AV_SAMPLE_FMT_U8: kind = .unsignedInteger
     case AV_SAMPLE_FMT_S16, AV_SAMPLE_FMT_S32: kind = .signedInteger
     case AV_SAMPLE_FMT_FLT, AV_SAMPLE_FMT_DBL: kind = .float
     default: return nil
     }
-    let bytes = Int(av_get_bytes_per_sample(format))
-    isPlanar = av_sample_fmt_is_planar(format) == 1
+    let bytes = Int(ffmpeg.av_get_bytes_per_sample(format))
+    isPlanar = ffmpeg.av_sample_fmt_is_planar(format) == 1
     isFloat = kind == .float
     bytesPerFrame = isPlanar ? bytes : bytes * channels
     self.channels = channels

@@ -74,7 +74,7 @@ package final class PacketDecoder {
     // More than any of these decoders outputs; damaged data may request it.
     unsafe context.pointee.max_samples = 1 << 20
     if format.channels > 0 {
-      unsafe av_channel_layout_default(&context.pointee.ch_layout, CInt(format.channels))
+      unsafe ffmpeg.av_channel_layout_default(&context.pointee.ch_layout, CInt(format.channels))
     }
     switch format.codec {
     case .msIMA: unsafe context.pointee.bits_per_coded_sample = 4
@@ -108,13 +108,13 @@ package final class PacketDecoder {
       throw CodecError(.badPacket("it has \(packet.count) bytes"))
     }
     if isDrained { begin() }
-    guard unsafe av_new_packet(codec.packet, CInt(packet.count)) == 0 else {
+    guard unsafe ffmpeg.av_new_packet(codec.packet, CInt(packet.count)) == 0 else {
       throw CodecError(.failed("no memory for a packet of \(packet.count) bytes"))
     }
-    defer { unsafe av_packet_unref(codec.packet) }
+    defer { unsafe ffmpeg.av_packet_unref(codec.packet) }
     unsafe UnsafeMutableRawPointer(codec.packet.pointee.data)
       .copyMemory(from: bytes, byteCount: packet.count)
-    let sent = unsafe avcodec_send_packet(codec.context, codec.packet)
+    let sent = unsafe ffmpeg.avcodec_send_packet(codec.context, codec.packet)
     let received = receive()
     if sent < 0 || received < 0 {
       throw CodecError(.badPacket(CodecContext.words(sent < 0 ? sent : received)))
@@ -124,7 +124,7 @@ package final class PacketDecoder {
   private func drain() throws(CodecError) {
     guard !isDrained else { return }
     isDrained = true
-    unsafe avcodec_send_packet(codec.context, nil)
+    _ = unsafe ffmpeg.avcodec_send_packet(codec.context, nil)
     let result = receive()
     if result < 0 { throw CodecError(.badPacket(CodecContext.words(result))) }
   }
@@ -153,7 +153,7 @@ package final class PacketDecoder {
     if let fresh = try? unsafe Self.opened(decoder, format, extradata) {
       codec = fresh
     } else {
-      unsafe avcodec_flush_buffers(codec.context)
+      unsafe ffmpeg.avcodec_flush_buffers(codec.context)
     }
   }
 
@@ -162,11 +162,11 @@ package final class PacketDecoder {
   /// - Returns: 0, or libavcodec's error code.
   private func receive() -> CInt {
     while true {
-      let result = unsafe avcodec_receive_frame(codec.context, codec.frame)
+      let result = unsafe ffmpeg.avcodec_receive_frame(codec.context, codec.frame)
       if result == cue_av_error_again || result == cue_av_error_end_of_file { return 0 }
       guard result >= 0 else { return result }
       if !isLeadIn { unsafe add(codec.frame.pointee) }
-      unsafe av_frame_unref(codec.frame)
+      unsafe ffmpeg.av_frame_unref(codec.frame)
     }
   }
 
@@ -174,7 +174,7 @@ package final class PacketDecoder {
   /// Newer versions of libavcodec output such a frame, and mark all of it as skipped.
   private var isLeadIn: Bool {
     guard format.codec == .vorbis,
-      let side = unsafe av_frame_get_side_data(codec.frame, AV_FRAME_DATA_SKIP_SAMPLES),
+      let side = unsafe ffmpeg.av_frame_get_side_data(codec.frame, AV_FRAME_DATA_SKIP_SAMPLES),
       let data = unsafe side.pointee.data, unsafe side.pointee.size >= 4
     else { return false }
     let skipped = unsafe UnsafeRawPointer(data).loadUnaligned(as: UInt32.self)

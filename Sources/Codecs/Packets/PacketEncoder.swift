@@ -111,7 +111,7 @@ package final class PacketEncoder {
       try send()
     }
     if isDelaying, validFrames > 0 {
-      unsafe avcodec_send_frame(codec.context, nil)
+      _ = unsafe ffmpeg.avcodec_send_frame(codec.context, nil)
       try receive()
     }
     // If the packet before had room for the delay, libopus ends with a packet of only padding.
@@ -238,7 +238,7 @@ extension PacketEncoder {
     var offered: CInt = 0
     if let layouts = unsafe cue_av_channel_layouts(codec.codec, &offered) {
       for i in 0..<Int(offered) where unsafe layouts[i].nb_channels == count {
-        unsafe av_channel_layout_copy(&context.pointee.ch_layout, layouts + i)
+        _ = unsafe ffmpeg.av_channel_layout_copy(&context.pointee.ch_layout, layouts + i)
         return
       }
       throw CodecError(.badFormat("\(format.codec.name) is not encoded with \(count) channels"))
@@ -247,8 +247,8 @@ extension PacketEncoder {
     let names = ["mono", "stereo", "3.0", "4.0", "5.0", "5.1", "6.1", "7.1"]
     let quad = format.codec == .aac ? "4.0" : "quad"
     let name = count == 4 ? quad : Int(count) <= names.count ? names[Int(count) - 1] : ""
-    let result = unsafe av_channel_layout_from_string(&context.pointee.ch_layout, name)
-    if result < 0 { unsafe av_channel_layout_default(&context.pointee.ch_layout, count) }
+    let result = unsafe ffmpeg.av_channel_layout_from_string(&context.pointee.ch_layout, name)
+    if result < 0 { unsafe ffmpeg.av_channel_layout_default(&context.pointee.ch_layout, count) }
   }
 
   /// Sets the encoder's sample format: floats, or integers that hold the source's bits.
@@ -314,8 +314,10 @@ extension PacketEncoder {
     unsafe frame.pointee.format = context.pointee.sample_fmt.rawValue
     unsafe frame.pointee.nb_samples = CInt(frameFrames)
     unsafe frame.pointee.sample_rate = context.pointee.sample_rate
-    guard unsafe av_channel_layout_copy(&frame.pointee.ch_layout, &context.pointee.ch_layout) == 0,
-      unsafe av_frame_get_buffer(frame, 0) == 0
+    guard
+      unsafe ffmpeg.av_channel_layout_copy(&frame.pointee.ch_layout, &context.pointee.ch_layout)
+        == 0,
+      unsafe ffmpeg.av_frame_get_buffer(frame, 0) == 0
     else { throw CodecError(.failed("no memory for \(frameFrames) frames")) }
   }
 
@@ -353,14 +355,14 @@ extension PacketEncoder {
 
   /// Makes the frame writable: the encoder may still reference the last one.
   private func prepareFrame() throws(CodecError) {
-    guard unsafe av_frame_make_writable(codec.frame) >= 0 else {
+    guard unsafe ffmpeg.av_frame_make_writable(codec.frame) >= 0 else {
       throw CodecError(.failed("no memory for \(frameFrames) frames"))
     }
   }
 
   /// Pads the frame with silence.
   private func pad() {
-    unsafe av_samples_set_silence(
+    _ = unsafe ffmpeg.av_samples_set_silence(
       codec.frame.pointee.extended_data, CInt(filled), CInt(frameFrames - filled),
       CInt(format.channels), codec.context.pointee.sample_fmt)
     filled = frameFrames
@@ -372,7 +374,7 @@ extension PacketEncoder {
     unsafe codec.frame.pointee.pts = Int64(sentFrames)
     sentFrames += filled
     filled = 0
-    let result = unsafe avcodec_send_frame(codec.context, codec.frame)
+    let result = unsafe ffmpeg.avcodec_send_frame(codec.context, codec.frame)
     guard result >= 0 else {
       throw CodecError(.failed("\(format.codec.name): " + CodecContext.words(result)))
     }
@@ -383,20 +385,20 @@ extension PacketEncoder {
   /// Receives all packets that are ready.
   private func receive() throws(CodecError) {
     while true {
-      let result = unsafe avcodec_receive_packet(codec.context, codec.packet)
+      let result = unsafe ffmpeg.avcodec_receive_packet(codec.context, codec.packet)
       if result == cue_av_error_again || result == cue_av_error_end_of_file { return }
       guard result >= 0 else {
         throw CodecError(.failed("\(format.codec.name): " + CodecContext.words(result)))
       }
       unsafe add(codec.packet)
-      unsafe av_packet_unref(codec.packet)
+      unsafe ffmpeg.av_packet_unref(codec.packet)
     }
   }
 
   private func add(_ packet: UnsafeMutablePointer<AVPacket>) {
     // FLAC completes its extradata only at the end.
     var size = 0
-    if let data = unsafe av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, &size) {
+    if let data = unsafe ffmpeg.av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, &size) {
       extradata = unsafe [UInt8](UnsafeBufferPointer(start: data, count: size))
     }
     let count = unsafe Int(packet.pointee.size)

@@ -1,4 +1,5 @@
 import CFFmpeg
+import Codecs
 
 extension ChannelRole {
   /// libavutil's channel identifier for the role; nil if it has none.
@@ -33,7 +34,7 @@ extension ChannelRole {
       return nil
     }
     let roles = (0..<count).compactMap { i -> ChannelRole? in
-      let channel = unsafe av_channel_layout_channel_from_index(layout, UInt32(i))
+      let channel = unsafe ffmpeg.av_channel_layout_channel_from_index(layout, UInt32(i))
       if count == 1, channel == AV_CHAN_FRONT_CENTER { return .mono }
       return allCases.first { $0 != .mono && $0.channel == channel }
     }
@@ -44,7 +45,7 @@ extension ChannelRole {
   static func set(
     _ layout: UnsafeMutablePointer<AVChannelLayout>, to roles: [ChannelRole]?, channels: Int
   ) {
-    unsafe av_channel_layout_uninit(layout)
+    unsafe ffmpeg.av_channel_layout_uninit(layout)
     var mask: UInt64 = 0
     var last = -1
     for role in roles ?? [] {
@@ -56,10 +57,10 @@ extension ChannelRole {
       mask |= 1 << UInt64(channel.rawValue)
     }
     if mask != 0, mask.nonzeroBitCount == channels,
-      unsafe av_channel_layout_from_mask(layout, mask) == 0
+      unsafe ffmpeg.av_channel_layout_from_mask(layout, mask) == 0
     {
       return
     }
-    unsafe av_channel_layout_default(layout, Int32(channels))
+    unsafe ffmpeg.av_channel_layout_default(layout, Int32(channels))
   }
 }

@@ -33,25 +33,25 @@ final class Demuxer {
   ) throws(SoundFileError) {
     LibavLog.quieten()
     stream = try StoreStream(store, isWriting: false)
-    guard let format = unsafe av_find_input_format(name) else {
+    guard let format = unsafe ffmpeg.av_find_input_format(name) else {
       throw SoundFileError(.unsupportedContainer(name), path: store.name)
     }
-    unsafe context = avformat_alloc_context()
-    unsafe packet = av_packet_alloc()
+    unsafe context = ffmpeg.avformat_alloc_context()
+    unsafe packet = ffmpeg.av_packet_alloc()
     guard let opening = unsafe context, unsafe packet != nil else {
       throw SoundFileError(.system(ENOMEM), path: store.name)
     }
     unsafe opening.pointee.pb = stream.context
     unsafe opening.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
     // An empty whitelist keeps libavformat from opening anything but this store.
-    unsafe opening.pointee.protocol_whitelist = av_strdup("")
+    unsafe opening.pointee.protocol_whitelist = ffmpeg.av_strdup("")
     // avformat_open_input frees the context if it fails.
     var settings: OpaquePointer?
-    defer { unsafe av_dict_free(&settings) }
-    for (key, value) in options { unsafe av_dict_set(&settings, key, value, 0) }
-    let code = unsafe avformat_open_input(&context, nil, format, &settings)
+    defer { unsafe ffmpeg.av_dict_free(&settings) }
+    for (key, value) in options { _ = unsafe ffmpeg.av_dict_set(&settings, key, value, 0) }
+    let code = unsafe ffmpeg.avformat_open_input(&context, nil, format, &settings)
     guard code >= 0, let context = unsafe context else { throw failure(code) }
-    let known = unsafe avformat_find_stream_info(context, nil)
+    let known = unsafe ffmpeg.avformat_find_stream_info(context, nil)
     guard known >= 0 else { throw failure(known) }
     for i in 0..<Int(unsafe context.pointee.nb_streams) {
       guard let candidate = unsafe context.pointee.streams[i] else { continue }
@@ -69,8 +69,8 @@ final class Demuxer {
   }
 
   deinit {
-    unsafe av_packet_free(&packet)
-    unsafe avformat_close_input(&context)
+    unsafe ffmpeg.av_packet_free(&packet)
+    unsafe ffmpeg.avformat_close_input(&context)
   }
 
   /// Reads the next packet; returns nil at the end, or where the file is too damaged to continue.
@@ -79,8 +79,8 @@ final class Demuxer {
       return nil
     }
     while true {
-      unsafe av_packet_unref(packet)
-      guard unsafe av_read_frame(context, packet) >= 0 else {
+      unsafe ffmpeg.av_packet_unref(packet)
+      guard unsafe ffmpeg.av_read_frame(context, packet) >= 0 else {
         if let failure = stream.failure { throw failure }
         return nil
       }
@@ -96,7 +96,8 @@ final class Demuxer {
     var skipped = 0
     var discarded = 0
     var sideBytes = 0
-    if let side = unsafe av_packet_get_side_data(packet, AV_PKT_DATA_SKIP_SAMPLES, &sideBytes),
+    if let side = unsafe ffmpeg.av_packet_get_side_data(
+      packet, AV_PKT_DATA_SKIP_SAMPLES, &sideBytes),
       sideBytes >= 8
     {
       let numbers = UnsafeRawPointer(side)
@@ -132,7 +133,7 @@ final class Demuxer {
   }
 
   /// libavcodec's name of the codec.
-  var codecName: String { unsafe String(cString: avcodec_get_name(parameters.codec_id)) }
+  var codecName: String { unsafe String(cString: ffmpeg.avcodec_get_name(parameters.codec_id)!) }
   var sampleRate: Double { unsafe Double(parameters.sample_rate) }
   var channels: Int { unsafe Int(parameters.ch_layout.nb_channels) }
   /// Frames of each packet; 0 if the number varies or is unknown.
@@ -190,7 +191,7 @@ final class Demuxer {
     var found: [String: String] = [:]
     func add(_ dictionary: OpaquePointer?) {
       var entry: UnsafeMutablePointer<AVDictionaryEntry>?
-      while let next = unsafe av_dict_get(dictionary, "", entry, AV_DICT_IGNORE_SUFFIX) {
+      while let next = unsafe ffmpeg.av_dict_get(dictionary, "", entry, AV_DICT_IGNORE_SUFFIX) {
         unsafe entry = next
         let key = unsafe String(cString: next.pointee.key).lowercased()
         found[key] = unsafe String(cString: next.pointee.value)
@@ -204,11 +205,11 @@ final class Demuxer {
   /// Returns the positions, sizes and frames of the packets, if libavformat read a packet table.
   func table() -> [(offset: Int64, bytes: Int, frames: Int64)] {
     guard let sound = unsafe sound else { return [] }
-    let count = unsafe avformat_index_get_entries_count(sound)
+    let count = unsafe ffmpeg.avformat_index_get_entries_count(sound)
     var table: [(offset: Int64, bytes: Int, frames: Int64)] = []
     var next = promisedFrames ?? 0
     for i in (0..<count).reversed() {
-      guard let entry = unsafe avformat_index_get_entry(sound, i) else { continue }
+      guard let entry = unsafe ffmpeg.avformat_index_get_entry(sound, i) else { continue }
       let start = unsafe frames(entry.pointee.timestamp)
       let (length, isWild) = next.subtractingReportingOverflow(start)
       unsafe table.append((entry.pointee.pos, Int(entry.pointee.size), isWild ? 0 : max(0, length)))
@@ -221,7 +222,7 @@ final class Demuxer {
   private func frames(_ time: Int64) -> Int64 {
     guard let sound = unsafe sound, sampleRate > 0 else { return 0 }
     let rate = unsafe AVRational(num: 1, den: parameters.sample_rate)
-    return unsafe av_rescale_q(time, sound.pointee.time_base, rate)
+    return unsafe ffmpeg.av_rescale_q(time, sound.pointee.time_base, rate)
   }
 
   private func failure(_ code: Int32) -> SoundFileError {
@@ -235,7 +236,7 @@ enum LibavLog {
   static func quieten() { _ = quietened }
 
   private static let quietened: Void = {
-    if av_log_get_level() == AV_LOG_INFO { av_log_set_level(AV_LOG_QUIET) }
+    if ffmpeg.av_log_get_level() == AV_LOG_INFO { ffmpeg.av_log_set_level(AV_LOG_QUIET) }
   }()
 
   /// Returns the error for a libavformat error code that occurred while reading.
@@ -247,7 +248,7 @@ enum LibavLog {
   /// Returns libavformat's message for an error code.
   static func words(_ code: Int32) -> String {
     var text = [CChar](repeating: 0, count: 128)
-    unsafe av_strerror(code, &text, text.count)
+    _ = unsafe ffmpeg.av_strerror(code, &text, text.count)
     let words = String(
       decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     return words.prefix(1).lowercased() + words.dropFirst()

@@ -142,8 +142,8 @@ extension [UInt8] {
   /// the part ends with its own CRC.
   fileprivate func crc(_ kind: AVCRCId, of part: Range<Int>, after sum: UInt32 = 0) -> UInt32 {
     unsafe withUnsafeBufferPointer { bytes in
-      unsafe av_crc(
-        av_crc_get_table(kind), sum, bytes.baseAddress! + part.lowerBound, part.count)
+      unsafe ffmpeg.av_crc(
+        ffmpeg.av_crc_get_table(kind), sum, bytes.baseAddress! + part.lowerBound, part.count)
     }
   }
 }

@@ -38,10 +38,10 @@ final class Muxer {
     sampleRate = Int32(clamping: Int(held: settings.format.sampleRate.rounded()))
     stream = try StoreStream(store, isWriting: true)
     stream.firstKeptByte = firstKeptByte
-    unsafe packet = av_packet_alloc()
-    unsafe avformat_alloc_output_context2(&context, nil, name, nil)
+    unsafe packet = ffmpeg.av_packet_alloc()
+    _ = unsafe ffmpeg.avformat_alloc_output_context2(&context, nil, name, nil)
     guard let context = unsafe context, unsafe packet != nil,
-      let sound = unsafe avformat_new_stream(context, nil)
+      let sound = unsafe ffmpeg.avformat_new_stream(context, nil)
     else { throw SoundFileError(.cannotWrite("libavformat has no \(name)"), path: store.name) }
     unsafe context.pointee.pb = stream.context
     unsafe context.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
@@ -49,17 +49,17 @@ final class Muxer {
     unsafe context.pointee.strict_std_compliance = -2
     unsafe describe(sound, settings)
     for (key, value) in settings.metadata {
-      unsafe av_dict_set(&context.pointee.metadata, key, value, 0)
+      _ = unsafe ffmpeg.av_dict_set(&context.pointee.metadata, key, value, 0)
     }
     var options: OpaquePointer?
-    defer { unsafe av_dict_free(&options) }
-    for (key, value) in settings.options { unsafe av_dict_set(&options, key, value, 0) }
-    try check(unsafe avformat_write_header(context, &options))
+    defer { unsafe ffmpeg.av_dict_free(&options) }
+    for (key, value) in settings.options { _ = unsafe ffmpeg.av_dict_set(&options, key, value, 0) }
+    try check(unsafe ffmpeg.avformat_write_header(context, &options))
   }
 
   deinit {
-    unsafe av_packet_free(&packet)
-    unsafe avformat_free_context(context)
+    unsafe ffmpeg.av_packet_free(&packet)
+    unsafe ffmpeg.avformat_free_context(context)
   }
 
   private func describe(_ sound: UnsafeMutablePointer<AVStream>, _ settings: Settings) {
@@ -77,11 +77,11 @@ final class Muxer {
     unsafe parameters.pointee.bit_rate = Int64(settings.bitRate)
     unsafe parameters.pointee.initial_padding = Int32(clamping: settings.primingFrames)
     unsafe parameters.pointee.bits_per_raw_sample = Int32(clamping: format.bitsPerSample)
-    unsafe parameters.pointee.bits_per_coded_sample = av_get_bits_per_sample(
+    unsafe parameters.pointee.bits_per_coded_sample = ffmpeg.av_get_bits_per_sample(
       parameters.pointee.codec_id)
     let extradata = settings.extradata
     guard !extradata.isEmpty,
-      let memory = unsafe av_mallocz(extradata.count + Int(AV_INPUT_BUFFER_PADDING_SIZE))
+      let memory = ffmpeg.av_mallocz(extradata.count + Int(AV_INPUT_BUFFER_PADDING_SIZE))
     else { return }
     unsafe UnsafeMutableRawBufferPointer(start: memory, count: extradata.count)
       .copyBytes(from: extradata)
@@ -96,8 +96,8 @@ final class Muxer {
     _ bytes: UnsafeRawBufferPointer, firstFrame: Int64, frames: Int64
   ) throws(SoundFileError) {
     guard let packet = unsafe packet, let context = unsafe context else { return }
-    unsafe av_packet_unref(packet)
-    try check(unsafe av_new_packet(packet, Int32(clamping: bytes.count)))
+    unsafe ffmpeg.av_packet_unref(packet)
+    try check(unsafe ffmpeg.av_new_packet(packet, Int32(clamping: bytes.count)))
     unsafe UnsafeMutableRawBufferPointer(start: packet.pointee.data, count: bytes.count)
       .copyMemory(from: bytes)
     unsafe packet.pointee.pts = firstFrame
@@ -105,30 +105,30 @@ final class Muxer {
     unsafe packet.pointee.duration = frames
     unsafe packet.pointee.flags = AV_PKT_FLAG_KEY
     if let sound = unsafe context.pointee.streams[0] {
-      unsafe av_packet_rescale_ts(
+      unsafe ffmpeg.av_packet_rescale_ts(
         packet, AVRational(num: 1, den: sampleRate), sound.pointee.time_base)
     }
-    try check(unsafe av_write_frame(context, packet))
+    try check(unsafe ffmpeg.av_write_frame(context, packet))
   }
 
   /// Writes all buffered data to the store.
   func flush() throws(SoundFileError) {
-    try check(unsafe av_write_frame(context, nil))
-    unsafe avio_flush(stream.context)
+    try check(unsafe ffmpeg.av_write_frame(context, nil))
+    unsafe ffmpeg.avio_flush(stream.context)
     if let failure = stream.failure { throw failure }
   }
 
   /// Completes the file.
   func finish() throws(SoundFileError) {
-    try check(unsafe av_write_trailer(context))
-    unsafe avio_flush(stream.context)
+    try check(unsafe ffmpeg.av_write_trailer(context))
+    unsafe ffmpeg.avio_flush(stream.context)
     if let failure = stream.failure { throw failure }
   }
 
   /// Offset of the next byte written.
-  var position: Int64 { unsafe avio_seek(stream.context, 0, SEEK_CUR) }
+  var position: Int64 { unsafe ffmpeg.avio_seek(stream.context, 0, SEEK_CUR) }
 
-  func seek(to position: Int64) { _ = unsafe avio_seek(stream.context, position, SEEK_SET) }
+  func seek(to position: Int64) { _ = unsafe ffmpeg.avio_seek(stream.context, position, SEEK_SET) }
 
   private func check(_ code: Int32) throws(SoundFileError) {
     if let failure = stream.failure { throw failure }

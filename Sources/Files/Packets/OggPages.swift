@@ -1,4 +1,5 @@
 import CFFmpeg
+import Codecs
 
 /// A complete page of an Ogg file, with a valid CRC.
 struct OggPage {
@@ -57,7 +58,7 @@ struct OggPage {
   static func checkSum(_ page: [UInt8]) -> [UInt8] {
     var page = page
     page.replaceSubrange(sum, with: [0, 0, 0, 0])
-    let value = unsafe av_crc(av_crc_get_table(AV_CRC_32_IEEE), 0, page, page.count)
+    let value = unsafe ffmpeg.av_crc(ffmpeg.av_crc_get_table(AV_CRC_32_IEEE), 0, page, page.count)
     return [UInt8](value, count: 4, bigEndian: true)
   }
 }

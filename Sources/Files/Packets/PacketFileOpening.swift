@@ -255,26 +255,28 @@ private enum ADTS {
   }
 
   private static func configuration(_ frame: UnsafeRawBufferPointer) -> [UInt8]? {
-    guard let kind = unsafe av_bsf_get_by_name("aac_adtstoasc") else { return nil }
+    guard let kind = unsafe ffmpeg.av_bsf_get_by_name("aac_adtstoasc") else { return nil }
     var filter: UnsafeMutablePointer<AVBSFContext>?
-    guard unsafe av_bsf_alloc(kind, &filter) >= 0, let working = unsafe filter else { return nil }
-    defer { unsafe av_bsf_free(&filter) }
+    guard unsafe ffmpeg.av_bsf_alloc(kind, &filter) >= 0, let working = unsafe filter else {
+      return nil
+    }
+    defer { unsafe ffmpeg.av_bsf_free(&filter) }
     unsafe working.pointee.par_in.pointee.codec_type = AVMEDIA_TYPE_AUDIO
     unsafe working.pointee.par_in.pointee.codec_id = AV_CODEC_ID_AAC
-    var packet = unsafe av_packet_alloc()
-    defer { unsafe av_packet_free(&packet) }
-    guard unsafe av_bsf_init(working) >= 0, let packet = unsafe packet,
-      unsafe av_new_packet(packet, Int32(clamping: frame.count)) >= 0,
+    var packet = ffmpeg.av_packet_alloc()
+    defer { unsafe ffmpeg.av_packet_free(&packet) }
+    guard unsafe ffmpeg.av_bsf_init(working) >= 0, let packet = unsafe packet,
+      unsafe ffmpeg.av_new_packet(packet, Int32(clamping: frame.count)) >= 0,
       let source = frame.baseAddress
     else { return nil }
     unsafe packet.pointee.data.update(
       from: source.assumingMemoryBound(to: UInt8.self), count: frame.count)
-    guard unsafe av_bsf_send_packet(working, packet) >= 0,
-      unsafe av_bsf_receive_packet(working, packet) >= 0
+    guard unsafe ffmpeg.av_bsf_send_packet(working, packet) >= 0,
+      unsafe ffmpeg.av_bsf_receive_packet(working, packet) >= 0
     else { return nil }
     var count = 0
     guard
-      let bytes = unsafe av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, &count),
+      let bytes = unsafe ffmpeg.av_packet_get_side_data(packet, AV_PKT_DATA_NEW_EXTRADATA, &count),
       count > 0
     else { return nil }
     return unsafe Array(UnsafeBufferPointer(start: bytes, count: count))

@@ -197,7 +197,7 @@ final class StreamBody: PacketFileBody {
       encoder + 21..<encoder + 24, with: [UInt8](delay << 12 | padding, count: 3, bigEndian: true))
     let summed = encoder + 34
     guard summed + 2 <= frame.count else { return }
-    let sum = unsafe av_crc(av_crc_get_table(AV_CRC_16_ANSI_LE), 0, frame, summed)
+    let sum = unsafe ffmpeg.av_crc(ffmpeg.av_crc_get_table(AV_CRC_16_ANSI_LE), 0, frame, summed)
     frame.replaceSubrange(summed..<summed + 2, with: [UInt8](sum, count: 2, bigEndian: true))
     try store.write(frame, at: start)
   }

@@ -1,4 +1,5 @@
 import CFFmpeg
+import Codecs
 import Glibc
 
 /// A store as libavformat's I/O context (AVIOContext) sees it: a stream with a position.
@@ -20,7 +21,7 @@ final class StoreStream {
 
   init(_ store: any ByteStore, isWriting: Bool) throws(SoundFileError) {
     self.store = store
-    guard let buffer = unsafe av_malloc(Self.bufferBytes) else {
+    guard let buffer = ffmpeg.av_malloc(Self.bufferBytes) else {
       throw SoundFileError(.system(ENOMEM), path: store.name)
     }
     unsafe context = cue_avio_alloc_context(
@@ -30,15 +31,15 @@ final class StoreStream {
       { stream, memory, count in unsafe StoreStream.at(stream).write(memory, count) },
       { stream, offset, origin in unsafe StoreStream.at(stream).seek(offset, origin) })
     guard unsafe context != nil else {
-      unsafe av_free(buffer)
+      unsafe ffmpeg.av_free(buffer)
       throw SoundFileError(.system(ENOMEM), path: store.name)
     }
   }
 
   deinit {
     // libavformat may have replaced the buffer.
-    if let context = unsafe context { unsafe av_free(context.pointee.buffer) }
-    unsafe avio_context_free(&context)
+    if let context = unsafe context { unsafe ffmpeg.av_free(context.pointee.buffer) }
+    unsafe ffmpeg.avio_context_free(&context)
   }
 
   private func read(_ memory: UnsafeMutablePointer<UInt8>?, _ count: Int32) -> Int32 {

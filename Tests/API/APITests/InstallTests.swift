@@ -58,7 +58,7 @@ import Testing
       """
     let server = try JackDaemon()
     try Installation.with { installation in
-      let file = installation.prefix.appendingPathComponent("sound.wav").path
+      let file = installation.folder.appendingPathComponent("sound.wav").path
       let made = try run(
         "sox", ["-n", "-r", "48000", "-b", "16", "-c", "2", file, "synth", "0.01"])
       try #require(made.status == 0, "\(made.errors)")
@@ -137,8 +137,8 @@ import Testing
   /// A program loads FFmpeg's libraries with the first file that needs them, not when it starts.
   @Test func theCommandLoadsFFmpegWhenAFileNeedsIt() throws {
     try Installation.with { installation in
-      let plain = installation.prefix.appendingPathComponent("sound.wav").path
-      let packets = installation.prefix.appendingPathComponent("sound.flac").path
+      let plain = installation.folder.appendingPathComponent("sound.wav").path
+      let packets = installation.folder.appendingPathComponent("sound.flac").path
       for file in [plain, packets] {
         let made = try run("sox", ["-n", "-r", "48000", "-b", "16", file, "synth", "0.1"])
         try #require(made.status == 0, "\(made.errors)")

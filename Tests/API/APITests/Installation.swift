@@ -1,20 +1,14 @@
 import Foundation
 import TestSupport
 
-/// An installation of this build by `make install`.
+/// The installation of this process, and a folder of one test for programs that use it.
 struct Installation {
   let prefix: URL
+  let folder: URL
 
-  /// Installs the products of this build into a temporary folder and calls `body`.
   static func with(_ body: (Installation) throws -> Void) throws {
-    try withTemporaryFolder { prefix in
-      let made = try TestSupport.run(
-        "make",
-        ["install", "PREFIX=\(prefix.path)", "CONFIG=debug", "BUILT=\(builtProducts.path)"],
-        folder: repository)
-      guard made.status == 0 else { throw SupportError("\(made.output)\(made.errors)") }
-      try body(Installation(prefix: prefix))
-    }
+    let prefix = try ProgramBuilds.shared.get().installation
+    try withTemporaryFolder { try body(Installation(prefix: prefix, folder: $0)) }
   }
 
   /// The installed library.
@@ -33,8 +27,8 @@ struct Installation {
   func build(
     _ source: String, suffix: String = "c", options: [String] = [], as name: String = "program"
   ) throws -> String {
-    let path = prefix.appendingPathComponent("\(name).\(suffix)")
-    let binary = prefix.appendingPathComponent(name).path
+    let path = folder.appendingPathComponent("\(name).\(suffix)")
+    let binary = folder.appendingPathComponent(name).path
     try Data(source.utf8).write(to: path)
     let compiler = try flags("--variable=clang")[0] + (suffix == "c" ? "" : "++")
     let built = try TestSupport.run(

@@ -86,8 +86,8 @@ import Testing
     try Installation.with { installation in
       let library = try installation.build(
         plugin, options: ["-shared", "-fPIC"], as: "plugin.so")
-      let source = installation.prefix.appendingPathComponent("host.c")
-      let program = installation.prefix.appendingPathComponent("host").path
+      let source = installation.folder.appendingPathComponent("host.c")
+      let program = installation.folder.appendingPathComponent("host").path
       try Data(host.utf8).write(to: source)
       let built = try run("cc", [source.path, "-o", program, "-ldl"])
       #expect(built.status == 0, "\(built.errors)")
@@ -110,7 +110,7 @@ import Testing
       #expect(try run(binary).output == "6 0\n")
 
       // The next release has a new function, and here an easy result.
-      let next = installation.prefix.appendingPathComponent("next")
+      let next = installation.folder.appendingPathComponent("next")
       try FileManager.default.createDirectory(at: next, withIntermediateDirectories: true)
       let map = next.appendingPathComponent("next.map").path
       try Data(
@@ -147,7 +147,7 @@ import Testing
   /// gets it, even if this library is searched first.
   @Test func theCLibrarysFunctionsKeepTheirPlace() throws {
     try Installation.with { installation in
-      let map = installation.prefix.appendingPathComponent("other.map").path
+      let map = installation.folder.appendingPathComponent("other.map").path
       try Data("OTHER_2.38 { global: strlcpy; local: *; };\n".utf8)
         .write(to: URL(fileURLWithPath: map))
       let other = try installation.build(
@@ -169,7 +169,7 @@ import Testing
       let result = try run(
         binary,
         environment: [
-          "LD_LIBRARY_PATH": installation.prefix.path, "LD_PRELOAD": installation.library.path,
+          "LD_LIBRARY_PATH": installation.folder.path, "LD_PRELOAD": installation.library.path,
         ])
       #expect(result.output == "1004\n", "\(result)")
     }
@@ -213,7 +213,7 @@ import Testing
 
   @Test func cmakeFindsThePackage() throws {
     try Installation.with { installation in
-      let project = installation.prefix.appendingPathComponent("project")
+      let project = installation.folder.appendingPathComponent("project")
       try FileManager.default.createDirectory(at: project, withIntermediateDirectories: true)
       func write(_ text: String, to name: String) throws {
         try Data(text.utf8).write(to: project.appendingPathComponent(name))

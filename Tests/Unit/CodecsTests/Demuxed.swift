@@ -13,14 +13,14 @@ struct Demuxed {
 
   init(_ path: String) throws {
     var context: UnsafeMutablePointer<AVFormatContext>?
-    guard avformat_open_input(&context, path, nil, nil) == 0, let context else {
+    guard ffmpeg.avformat_open_input(&context, path, nil, nil) == 0, let context else {
       throw Failure(description: "libavformat does not open \(path)")
     }
     defer {
       var context = Optional(context)
-      avformat_close_input(&context)
+      ffmpeg.avformat_close_input(&context)
     }
-    avformat_find_stream_info(context, nil)
+    _ = ffmpeg.avformat_find_stream_info(context, nil)
     let parameters = context.pointee.streams[0]!.pointee.codecpar!.pointee
     guard let codec = Codec(identifier: parameters.codec_id) else {
       throw Failure(description: "\(path) has none of our codecs")
@@ -34,12 +34,12 @@ struct Demuxed {
       parameters.extradata.map {
         Array(UnsafeBufferPointer(start: $0, count: Int(parameters.extradata_size)))
       } ?? []
-    var packet = av_packet_alloc()
-    defer { av_packet_free(&packet) }
-    while av_read_frame(context, packet) == 0 {
+    var packet = ffmpeg.av_packet_alloc()
+    defer { ffmpeg.av_packet_free(&packet) }
+    while ffmpeg.av_read_frame(context, packet) == 0 {
       packets.append(
         Array(UnsafeBufferPointer(start: packet!.pointee.data, count: Int(packet!.pointee.size))))
-      av_packet_unref(packet)
+      ffmpeg.av_packet_unref(packet)
     }
   }
 }

@@ -1,5 +1,10 @@
 // FFmpeg's libavformat, libavcodec and libavutil, as Swift sees them: versions 5.1 to 8. Names that
 // differ between these versions have one name here.
+//
+// libavformat brings more than a hundred other libraries with it. Loading them takes longer than
+// everything else that a program does before it plays a file of linear PCM, so programs are not
+// linked to it, and call its functions through a table of pointers.
+#pragma once
 #include <libavcodec/avcodec.h>
 #include <libavcodec/bsf.h>
 #include <libavcodec/vorbis_parser.h>
@@ -10,6 +15,17 @@
 #include <libavutil/opt.h>
 #include <libavutil/sha.h>
 #include <libavutil/tx.h>
+
+// The functions that Cuejack calls.
+struct cue_ffmpeg_functions {
+#define FUNCTION(name) __typeof__(name) *name
+#include "functions.inc"
+#undef FUNCTION
+};
+
+// Returns the functions. The first call loads the libraries, and ends the process with a message if
+// it cannot. Not for real-time threads.
+__attribute__((visibility("hidden"))) const struct cue_ffmpeg_functions *cue_ffmpeg(void);
 
 // Macros that Swift cannot see.
 static const int cue_av_error_again = AVERROR(EAGAIN);
@@ -32,7 +48,8 @@ static inline const void *cue_av_supported(const AVCodec *codec, enum AVCodecCon
                                            int *count) {
   const void *values = NULL;
   *count = 0;
-  if (avcodec_get_supported_config(NULL, codec, kind, 0, &values, count) < 0) return NULL;
+  if (cue_ffmpeg()->avcodec_get_supported_config(NULL, codec, kind, 0, &values, count) < 0)
+    return NULL;
   return values;
 }
 
@@ -80,9 +97,9 @@ cue_avio_alloc_context(unsigned char *buffer, int bytes, int is_writing, void *o
                        int (*write)(void *opaque, const uint8_t *memory, int bytes),
                        int64_t (*seek)(void *opaque, int64_t offset, int origin)) {
 #if LIBAVFORMAT_VERSION_MAJOR >= 61
-  return avio_alloc_context(buffer, bytes, is_writing, opaque, read, write, seek);
+  return cue_ffmpeg()->avio_alloc_context(buffer, bytes, is_writing, opaque, read, write, seek);
 #else
-  return avio_alloc_context(buffer, bytes, is_writing, opaque, read,
-                            (int (*)(void *, uint8_t *, int))write, seek);
+  return cue_ffmpeg()->avio_alloc_context(buffer, bytes, is_writing, opaque, read,
+                                          (int (*)(void *, uint8_t *, int))write, seek);
 #endif
 }
