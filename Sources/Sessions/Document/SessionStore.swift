@@ -332,6 +332,7 @@ package final class SessionStore: Sendable {
       state.saved = document
       state.base = sum
       // The journal belongs to both files, and both have their states.
+      journal.keepNotes()
       if let doubt { throw doubt }
       state.isEdited = false
       removeStates(journal.states, without: document)
