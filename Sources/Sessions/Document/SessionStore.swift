@@ -1,11 +1,12 @@
 import Synchronization
+import System
 
 /// An open session: its document, its folder and its journal.
 ///
 /// Any thread; calls block while they write.
 package final class SessionStore: Sendable {
   package let folder: SessionFolder
-  private let lock: SessionFolder.SessionLock
+  private let lock: FileLock
   private let journal: SessionJournal
   /// Messages about what happened when the session was opened, such as restored edits.
   package let notices: [String]

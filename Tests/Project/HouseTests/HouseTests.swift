@@ -10,7 +10,7 @@ import Testing
     let middle = ground.union(["Server", "System", "Files", "Codecs"])
     let upper = middle.union(["AudioQueue", "AudioUnits", "Graph", "Hardware", "PluginHost"])
     return [
-      "System": ["CGlibc"],
+      "System": ["CFork", "CGlibc"],
       "Timeline": [],
       "RealTime": ["CRealTime", "Timeline"],
       "Server": ground.union(["CJack", "System"]),
