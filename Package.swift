@@ -82,7 +82,8 @@ let package = Package(
 
     // The house, from the ground up. Arrows point down only.
     .target(
-      name: "System", dependencies: ["CGlibc", .product(name: "Logging", package: "swift-log")],
+      name: "System",
+      dependencies: ["CFork", "CGlibc", .product(name: "Logging", package: "swift-log")],
       swiftSettings: strict),
     .target(name: "Timeline", swiftSettings: strict),
     .target(name: "RealTime", dependencies: ["CRealTime", "Timeline"], swiftSettings: strict),

@@ -54,6 +54,24 @@ static int add_area(struct dl_phdr_info *object, size_t size, void *context) {
   return 0;
 }
 
+/// Files that a child closes: each number plus 1, or 0.
+static atomic_int closed_files[64];
+
+static void exchange_file(int old, int new) {
+  for (size_t i = 0; i < sizeof closed_files / sizeof *closed_files; i++) {
+    int expected = old;
+    if (atomic_compare_exchange_strong(&closed_files[i], &expected, new)) return;
+  }
+}
+
+void cue_fork_close(int file) {
+  exchange_file(0, file + 1);
+}
+
+void cue_fork_keep(int file) {
+  exchange_file(file + 1, 0);
+}
+
 static void before_fork(void) {
   old_number = gettid();
   area_count = 0;
@@ -67,6 +85,10 @@ static void in_child(void) {
     for (size_t word = 0; word < areas[i].count; word++)
       if (areas[i].words[word] == old) areas[i].words[word] = number;
   if (is_used && !__libc_single_threaded) is_refused = true;
+  for (size_t i = 0; i < sizeof closed_files / sizeof *closed_files; i++) {
+    const int file = atomic_exchange(&closed_files[i], 0);
+    if (file) close(file - 1);
+  }
 }
 
 __attribute__((constructor)) static void register_handlers(void) {

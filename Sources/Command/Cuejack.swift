@@ -23,8 +23,8 @@ private func exitCode(of commandLine: [String]) -> Int32 {
   let program = commandLine.first.map(fileName)
   var words = Array(commandLine.dropFirst())
   if program == NSMClient.sessionProgram { words = ["session", "run"] + words }
-  // The probe collects what lilv says about a bundle.
-  if words.first != "plugins" || words.dropFirst().first != "probe" {
+  // The probe collects what lilv says about a bundle, and a plugin's process has its own output later.
+  if words.first != "plugins" || !["probe", "host"].contains(words.dropFirst().first) {
     CommandLog.hushLibraries(isVerbose: words.contains("--verbose"))
   }
   if words.count == 2, words[0] == "--generate-completion-script",

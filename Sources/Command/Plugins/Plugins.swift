@@ -253,5 +253,5 @@ struct ServePlugin: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "host", abstract: "Run a plugin for another process.", shouldDisplay: false)
 
-  func run() { PluginProcessMain.serve() }
+  func run() { PluginProcessMain.serve { CommandLog.hushLibraries(isVerbose: false) } }
 }

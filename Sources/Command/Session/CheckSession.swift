@@ -50,9 +50,8 @@ struct CheckSession: ParsableCommand {
       report.unsavedEdits = reading.restored
       for notice in reading.notices { Screen.shared.remark(notice) }
       let sessionFolder = try SessionFolder(opening: folder)
-      add(
-        Self.check(in: sessionFolder, looksForPlugins: !noPlugins).faults(of: reading.document),
-        &report)
+      let check = Self.check(in: sessionFolder, looksForPlugins: !noPlugins)
+      add(SessionFaults(check.faults(of: reading.document)).list, &report)
     } catch {
       switch error {
       case .faults(_, let faults): add(faults, &report)

@@ -1,7 +1,8 @@
 import CLilv
 import CPluginRunner
 import CRealTime
-import FoundationEssentials
+import Glibc
+import System
 
 /// The features and options passed to a plugin on instantiation. Their memory lives as long as this
 /// object.
@@ -81,7 +82,7 @@ final class PluginFeatures: @unchecked Sendable {
         path: { handle, path in
           guard let handle = unsafe handle, let path = unsafe path else { return nil }
           return unsafe Unmanaged<PluginFeatures>.fromOpaque(handle).takeUnretainedValue()
-            .makePath(String(cString: path))
+            .makePath(String(systemName: path))
         }))
     let mapPath = unsafe block(
       LV2_State_Map_Path(
@@ -166,10 +167,8 @@ final class PluginFeatures: @unchecked Sendable {
   private func makePath(_ path: String) -> UnsafeMutablePointer<CChar>? {
     guard scratch.make() else { return nil }
     let full = scratch.path + "/" + path
-    try? FileManager.default.createDirectory(
-      atPath: URL(fileURLWithPath: full).deletingLastPathComponent().path,
-      withIntermediateDirectories: true)
-    return unsafe strdup(full)
+    _ = makeFolders(String(full.pathFolder))
+    return unsafe strdup(full.systemName)
   }
 
   private func block<Value: BitwiseCopyable>(_ value: Value) -> UnsafeMutableRawPointer {

@@ -20,17 +20,16 @@ final class ScratchFolder: Sendable {
   /// - Returns: `false` if it cannot be created, or other users can access the existing one.
   @discardableResult
   func make() -> Bool {
-    unsafe mkdir(path, 0o700)
+    unsafe mkdir(path.systemName, 0o700)
     return isPrivateFolder(path) == true
   }
 
   /// Removes the folder with its contents.
-  func remove() { try? FileManager.default.removeItem(atPath: path) }
+  func remove() { removeTree(path) }
 
   /// Removes the temporary folder that the parent process gave this one.
   static func removeGiven() {
     let path = temporaryFolder
-    guard URL(fileURLWithPath: path).lastPathComponent.hasPrefix(prefix) else { return }
-    try? FileManager.default.removeItem(atPath: path)
+    if fileName(path).hasPrefix(prefix) { removeTree(path) }
   }
 }

@@ -1,6 +1,5 @@
 import CPluginRunner
 package import CRealTime
-import FoundationEssentials
 package import Graph
 import Logging
 import Synchronization
@@ -242,8 +241,19 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
   }
 
   package func save(to folder: String) throws(HostError) {
-    try states.save(to: URL(fileURLWithPath: folder).path) { folder throws(HostError) in
-      try process.ask(.save(folder: folder))
+    let folder = folder.isAbsolutePath ? folder : "\(currentFolder ?? "")/\(folder)"
+    try states.save(to: folder) { folder throws(HostError) in
+      let uri = description.uri
+      do throws(HostError) {
+        try process.ask(.save(folder: folder))
+      } catch {
+        guard case .unwritableState(_, let reason) = error else { throw error }
+        throw .notSaved(plugin: uri, reason: reason)
+      }
+      // What the process says of itself need not be true.
+      guard let state = try? PluginState(folder: folder, world: world), state.plugin == uri else {
+        throw .notSaved(plugin: uri, reason: "its process has written no whole state")
+      }
     }
   }
 

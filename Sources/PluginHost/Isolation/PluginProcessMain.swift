@@ -11,11 +11,19 @@ import System
 /// The child process of an `IsolatedPlugin`. It runs one plugin, which may crash it.
 package enum PluginProcessMain {
   /// Serves the requests on standard input until the input ends or the host process is gone. File 3 is
-  /// the memory shared with the host, file 4 the table of URIDs. Output of the plugin goes to standard
-  /// error.
-  package static func serve() {
+  /// the memory shared with the host, file 4 the table of URIDs. The plugin has an empty input, and its
+  /// output goes to standard error.
+  ///
+  /// - Parameter whenConnected: Called once standard input and output are the plugin's.
+  package static func serve(whenConnected: () -> Void = {}) {
+    let input = fcntl(0, F_DUPFD_CLOEXEC, 5)
     let lines = LineWriter(descriptor: fcntl(1, F_DUPFD_CLOEXEC, 5))
+    guard let requests = unsafe fdopen(input, "r") else { _exit(1) }
+    let nothing = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+    dup2(nothing, 0)
+    close(nothing)
     dup2(2, 1)
+    whenConnected()
     // Processes that the plugin starts must not inherit these.
     for file: CInt in [3, 4] { _ = fcntl(file, F_SETFD, FD_CLOEXEC) }
     // The host reports a crash, so no core file is needed.
@@ -24,7 +32,7 @@ package enum PluginProcessMain {
     URIDs.adopted.withLock { $0 = SharedFile(descriptor: 4) }
     // The host filters what it shows.
     Log.set(level: .trace) { lines.write(.log($0, $1)) }
-    var next = readRequest()
+    var next = unsafe readRequest(requests)
     // Only what comes later is confined: threads, and the code of the plugin.
     if case .instantiate(let start) = next, let confinement = start.confinement {
       let error = confinement.apply()
@@ -32,7 +40,7 @@ package enum PluginProcessMain {
         log.warning("“\(start.name)” is not confined: \(unsafe String(cString: strerror(error)))")
       }
     }
-    endWithHost()
+    endWithHost(at: input)
     let work = IsolatedWork(SharedFile(descriptor: 3), lines)
     while let request = next {
       if case .end = request { break }
@@ -41,7 +49,7 @@ package enum PluginProcessMain {
       } catch {
         lines.write(.reply(.failed(error)))
       }
-      next = readRequest()
+      next = unsafe readRequest(requests)
     }
     work.end()
     // The plugin was freed in good order: the library's exit handlers are not needed.
@@ -51,17 +59,22 @@ package enum PluginProcessMain {
   }
 
   /// Waits for the next request. Returns nil at the end of the input, or if it is not one.
-  private static func readRequest() -> IsolationRequest? {
-    readLine().flatMap {
-      try? IsolationCoding.decoder.decode(IsolationRequest.self, from: Data($0.utf8))
-    }
+  private static func readRequest(_ file: UnsafeMutablePointer<FILE>) -> IsolationRequest? {
+    var line: UnsafeMutablePointer<CChar>?
+    defer { unsafe free(line) }
+    var room = 0
+    let count = unsafe getline(&line, &room, file)
+    guard count > 0, let line = unsafe line else { return nil }
+    let data = unsafe Data(bytes: line, count: count)
+    return try? IsolationCoding.decoder.decode(IsolationRequest.self, from: data)
   }
 }
 
-/// Starts a thread that ends this process once the host closes standard input, even if a plugin hangs.
-func endWithHost() {
+/// Starts a thread that ends this process once the host closes the other end of `input`, even if a plugin
+/// hangs.
+func endWithHost(at input: CInt) {
   startThread(named: "cuejack-host") {
-    var request = pollfd(fd: 0, events: 0x2000, revents: 0)  // POLLRDHUP
+    var request = pollfd(fd: input, events: 0x2000, revents: 0)  // POLLRDHUP
     while unsafe poll(&request, 1, -1) <= 0 {}
     // Give the plugin time to be freed in good order.
     usleep(1_000_000)

@@ -25,7 +25,7 @@ final class StateExchange: Sendable {
     guard copy.make() else {
       throw .unwritableState(folder: copy.path, reason: "it cannot be created")
     }
-    do {
+    do throws(HostError) {
       try copyContents(of: folder, to: copy.path) { target, _ in target }
     } catch {
       throw .unreadableState(path: folder)
@@ -49,22 +49,11 @@ final class StateExchange: Sendable {
   /// - Throws: The error of `save`, or `HostError.unwritableState`.
   func save(to folder: String, _ save: (String) throws(HostError) -> Void) throws(HostError) {
     let saved = ScratchFolder(in: scratch)
-    do throws(HostError) {
-      try save(saved.path)
-    } catch {
-      if case .unwritableState(_, let reason) = error {
-        throw .unwritableState(folder: folder, reason: reason)
-      }
-      throw error
-    }
-    do {
-      try copyContents(of: saved.path, to: folder, last: PluginState.file) { target, link in
-        let original = original(of: target)
-        // The state may refer to a file of the folder that it is saved to.
-        return original == link ? nil : relative(original, to: parent(of: link))
-      }
-    } catch {
-      throw .unwritableState(folder: folder, reason: StateFolder.reason(of: error))
+    try save(saved.path)
+    try copyContents(of: saved.path, to: folder, last: PluginState.file) { target, link in
+      let original = original(of: target)
+      // The state may refer to a file of the folder that it is saved to.
+      return original.isSameName(as: link) ? nil : relative(original, to: String(link.pathFolder))
     }
     try StateFolder.settle(folder, copiedFrom: saved.path)
   }
@@ -72,8 +61,8 @@ final class StateExchange: Sendable {
   /// Returns the path of a file of the user for one in a copy.
   private func original(of path: String) -> String {
     lent.withLock { lent in
-      for (copy, origin) in lent where path.hasPrefix(copy.path + "/") {
-        return origin + path.dropFirst(copy.path.count)
+      for (copy, origin) in lent {
+        if let rest = path.bytes(after: copy.path + "/") { return "\(origin)/\(rest)" }
       }
       return path
     }
@@ -87,44 +76,40 @@ final class StateExchange: Sendable {
 ///   - last: Name of the file that is copied last: before that, the folder has the old one.
 ///   - target: Returns where a link shall lead, or nil to leave it out. Called with the absolute path that
 ///     the original leads to, and the path of the new link.
+/// - Throws: `HostError.unwritableState`.
 func copyContents(
   of folder: String, to other: String, last: String? = nil,
   linkingTo target: (String, String) -> String?
-) throws {
-  let files = FileManager.default
-  try files.createDirectory(atPath: other, withIntermediateDirectories: true)
-  let names = try files.contentsOfDirectory(atPath: folder)
+) throws(HostError) {
+  guard makeFolders(other), let names = names(inFolder: folder) else {
+    throw StateFolder.failure(other)
+  }
   for name in names.filter({ $0 != last }) + names.filter({ $0 == last }) {
     let (old, end) = (folder + "/" + name, other + "/" + name)
     let new = "\(other)/.\(name)-\(UUID().uuidString)"
-    if let leadsTo = try? files.destinationOfSymbolicLink(atPath: old) {
+    let isCopied: Bool
+    if let leadsTo = linkTarget(old) {
       guard let leadsTo = target(absolute(leadsTo, from: folder), end) else { continue }
-      try files.createSymbolicLink(atPath: new, withDestinationPath: leadsTo)
-    } else if try files.attributesOfItem(atPath: old)[.type] as? FileAttributeType
-      == .typeDirectory
-    {
+      isCopied = unsafe symlink(leadsTo.systemName, new.systemName) == 0
+    } else if fileKind(old) == S_IFDIR {
       try copyContents(of: old, to: end, linkingTo: target)
       continue
     } else {
-      try files.copyItem(atPath: old, toPath: new)
+      isCopied = copyFile(old, to: new)
     }
-    if unsafe rename(new, end) != 0 {
-      let reason = unsafe String(cString: strerror(errno))
-      try? files.removeItem(atPath: new)
-      throw HostError.unwritableState(folder: other, reason: reason)
+    if unsafe !isCopied || rename(new.systemName, end.systemName) != 0 {
+      let error = StateFolder.failure(other)
+      unsafe unlink(new.systemName)
+      throw error
     }
   }
 }
 
-private func parent(of path: String) -> String {
-  URL(fileURLWithPath: path).deletingLastPathComponent().path
-}
-
 /// Returns the path that a link in `folder` leads to, without following it.
 private func absolute(_ path: String, from folder: String) -> String {
-  if path.hasPrefix("/") { return path }
-  var components = folder.split(separator: "/")
-  for component in path.split(separator: "/") where component != "." {
+  if path.isAbsolutePath { return path }
+  var components = folder.pathNames
+  for component in path.pathNames where component != "." {
     if component == ".." { _ = components.popLast() } else { components.append(component) }
   }
   return "/" + components.joined(separator: "/")
@@ -133,8 +118,8 @@ private func absolute(_ path: String, from folder: String) -> String {
 /// Returns a path as seen from a folder, so that both can move together; the path itself if they have only
 /// the root in common. lilv writes links in the same way.
 private func relative(_ path: String, to folder: String) -> String {
-  let (target, start) = (path.split(separator: "/"), folder.split(separator: "/"))
-  let common = zip(target, start).prefix { $0 == $1 }.count
+  let (target, start) = (path.pathNames, folder.pathNames)
+  let common = zip(target, start).prefix { $0.isSameName(as: $1) }.count
   if common == 0 { return path }
   let up = Array(repeating: "..", count: start.count - common)
   return (up + target.dropFirst(common).map(String.init)).joined(separator: "/")

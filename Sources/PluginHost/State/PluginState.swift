@@ -1,7 +1,7 @@
 import CLilv
 import CPluginRunner
 import CRealTime
-import FoundationEssentials
+import Glibc
 package import Graph
 import Synchronization
 import System
@@ -58,8 +58,11 @@ package final class PluginState: @unchecked Sendable {
     try StateFolder.check(folder)
     let scan = world.scan
     let state =
-      unsafe FileManager.default.fileExists(atPath: path)
-      ? scan.withWorld { unsafe lilv_state_new_from_file($0, URIDs.shared.map, nil, path) } : nil
+      unsafe fileKind(path) == nil
+      ? nil
+      : scan.withWorld {
+        unsafe lilv_state_new_from_file($0, URIDs.shared.map, nil, path.systemName)
+      }
     guard let state = unsafe state else { throw .unreadableState(path: path) }
     unsafe self.init(state, scan: scan, scratch: scratch, origin: .folder(folder))
     if plugin.isEmpty { throw .unreadableState(path: path) }
@@ -148,22 +151,16 @@ package final class PluginState: @unchecked Sendable {
   /// It does not use lilv's own function, which deletes files outside the folder.
   private func write(copyTo folder: String) throws(HostError) {
     try writeText(to: folder)
-    let files = FileManager.default
-    do {
-      guard let made = scratch?.path, let names = try? files.contentsOfDirectory(atPath: made)
-      else { return }
-      for name in names where name != Self.file {
-        try files.createSymbolicLink(
-          atPath: folder + "/" + name, withDestinationPath: made + "/" + name)
-      }
-    } catch {
-      throw .unwritableState(folder: folder, reason: StateFolder.reason(of: error))
+    guard let made = scratch?.path, let names = names(inFolder: made) else { return }
+    for name in names where name != Self.file {
+      let (file, link) = (made + "/" + name, folder + "/" + name)
+      if unsafe symlink(file.systemName, link.systemName) != 0 { throw StateFolder.failure(folder) }
     }
   }
 
   private func writeText(to folder: String) throws(HostError) {
     let path = folder + "/" + Self.file
-    let uri = URL(fileURLWithPath: path).absoluteString
+    let uri = fileURL(path)
     guard let text = text(named: uri, base: uri) else {
       throw .unwritableState(folder: folder, reason: "there is not enough memory")
     }
@@ -176,7 +173,7 @@ package final class PluginState: @unchecked Sendable {
     // written anew, and copies are compared.
     let status = unsafe scan.withWorld {
       unsafe lilv_state_save(
-        $0, URIDs.shared.map, URIDs.shared.unmap, state, nil, folder, Self.file)
+        $0, URIDs.shared.map, URIDs.shared.unmap, state, nil, folder.systemName, Self.file)
     }
     if status != 0 {
       throw .unwritableState(folder: folder, reason: "lilv cannot create \(Self.file)")
@@ -229,11 +226,7 @@ extension PluginInstance {
   package func save(to folder: String) throws(HostError) {
     lock.lock()
     defer { lock.unlock() }
-    do {
-      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    } catch {
-      throw .unwritableState(folder: folder, reason: StateFolder.reason(of: error))
-    }
+    guard makeFolders(folder) else { throw StateFolder.failure(folder) }
     try captureLocked(folder: folder).write(to: folder)
   }
 
@@ -275,6 +268,7 @@ extension PluginInstance {
   /// `lock`.
   func captureLocked(folder: String?) throws(HostError) -> PluginState {
     let values = StateValues(self)
+    let path = folder?.systemName
     var status = LV2_STATE_SUCCESS
     let state = unsafe withExtendedLifetime(values) {
       unsafe core.scan.withWorld { world -> OpaquePointer? in
@@ -286,7 +280,7 @@ extension PluginInstance {
         unsafe watched.lv2_descriptor = unsafe cue_state_watch(watched.lv2_descriptor)
         defer { status = cue_state_status() }
         return unsafe lilv_state_new_from_instance(
-          plugin, &watched, URIDs.shared.map, core.scratch.path, folder, folder, folder,
+          plugin, &watched, URIDs.shared.map, core.scratch.path.systemName, path, path, path,
           { symbol, values, bytes, type in
             guard let symbol = unsafe symbol, let values = unsafe values else { return nil }
             return unsafe Unmanaged<StateValues>.fromOpaque(values).takeUnretainedValue()

@@ -45,7 +45,7 @@ package enum Probe {
     // The parent reports a crash, so no core file is needed.
     var none = rlimit(rlim_cur: 0, rlim_max: 0)
     unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-    endWithHost()
+    endWithHost(at: 0)
     let encoder = JSONEncoder()
     func answer(_ line: ProbeLine) {
       guard var bytes = try? encoder.encode(line) else { return }

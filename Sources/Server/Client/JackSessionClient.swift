@@ -38,7 +38,7 @@ package final class JackSessionClient: Sendable {
         case JackSessionSaveTemplate: .saveTemplate
         default: .save
         }
-      folder = unsafe event.pointee.session_dir.map { unsafe String(cString: $0) } ?? ""
+      folder = unsafe event.pointee.session_dir.map { unsafe String(systemName: $0) } ?? ""
       clientID = unsafe event.pointee.client_uuid.map { unsafe String(cString: $0) } ?? ""
     }
 
@@ -55,7 +55,7 @@ package final class JackSessionClient: Sendable {
     @discardableResult
     package func reply(commandLine: String, hasFailed: Bool) -> Bool {
       guard !isReplied.exchange(true, ordering: .acquiringAndReleasing) else { return false }
-      unsafe event.pointee.command_line = strdup(commandLine)
+      unsafe event.pointee.command_line = strdup(commandLine.systemName)
       if hasFailed { unsafe event.pointee.flags = JackSessionSaveError }
       let result = limited(to: client.patience, { [client] in client.breakOff() }) {
         client.requests.withLock { _ in

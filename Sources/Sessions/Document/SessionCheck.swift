@@ -90,10 +90,11 @@ package struct SessionCheck {
       document.recordings.enumerated().map {
         (SessionPath([.key("recordings"), .index($0), .key("file")]), $1.file)
       }, &faults)
-    checkBuses(document, &faults)
+    var near = NearNames()
+    checkBuses(document, &near, &faults)
     checkTracks(document, &faults)
-    checkGroups(document, &faults)
-    checkControllers(document, &faults)
+    checkGroups(document, &near, &faults)
+    checkControllers(document, &near, &faults)
     checkConnections(document, &faults)
     return faults
   }
@@ -111,13 +112,15 @@ package struct SessionCheck {
     }
   }
 
-  private static func checkBuses(_ document: SessionDocument, _ faults: inout [SessionFault]) {
+  private static func checkBuses(
+    _ document: SessionDocument, _ near: inout NearNames, _ faults: inout [SessionFault]
+  ) {
     let names = document.buses.map(\.name)
     let known = Set(names.map(Name.init))
     func check(_ bus: String?, _ ports: [String], _ path: SessionPath) {
       guard let bus else { return }
       if !known.contains(Name(bus)) {
-        let near = NearWords.question(bus, in: names)
+        let near = near.question(bus, in: names)
         faults.append(
           SessionFault(.error, path.appending(key: "bus"), "there is no bus “\(bus)”\(near)"))
       }
@@ -189,7 +192,9 @@ package struct SessionCheck {
     }
   }
 
-  private static func checkGroups(_ document: SessionDocument, _ faults: inout [SessionFault]) {
+  private static func checkGroups(
+    _ document: SessionDocument, _ near: inout NearNames, _ faults: inout [SessionFault]
+  ) {
     let names = document.tracks.map(\.name)
     let known = Set(names.map(Name.init))
     var owners: [Name: String] = [:]
@@ -198,7 +203,7 @@ package struct SessionCheck {
       for (number, name) in group.tracks.enumerated() {
         let path = path.appending(index: number)
         if !known.contains(Name(name)) {
-          let near = NearWords.question(name, in: names)
+          let near = near.question(name, in: names)
           faults.append(SessionFault(.error, path, "there is no track “\(name)”\(near)"))
         } else if let owner = owners.updateValue(group.name, forKey: Name(name)) {
           faults.append(SessionFault(.error, path, "the group “\(owner)” has this track already"))
@@ -208,14 +213,16 @@ package struct SessionCheck {
   }
 
   private static func checkControllers(
-    _ document: SessionDocument, _ faults: inout [SessionFault]
+    _ document: SessionDocument, _ near: inout NearNames, _ faults: inout [SessionFault]
   ) {
     let targets = document.controllers.isEmpty ? nil : SessionTargets(document)
     for (index, mapping) in document.controllers.enumerated() {
       let path = SessionPath([.key("controllers"), .index(index)])
       let shape: SessionShape
       do throws(SessionError) {
-        guard let found = try targets?.shape(at: try SessionPath(mapping.target)) else { continue }
+        guard let found = try targets?.shape(at: try SessionPath(mapping.target), &near) else {
+          continue
+        }
         shape = found
       } catch {
         faults.append(SessionFault(.error, path.appending(key: "target"), error.description))
@@ -258,6 +265,18 @@ package struct SessionCheck {
   }
 }
 
+/// Questions whether another name was meant, for as many faults as are listed: to compare each of many names with each
+/// other one takes long.
+private struct NearNames {
+  private var left = SessionFaults.most
+
+  mutating func question(_ name: String, in names: @autoclosure () -> [String]) -> String {
+    if left == 0 { return "" }
+    left -= 1
+    return NearWords.question(name, in: names())
+  }
+}
+
 /// The shapes of a document's values by path, for many paths of one document.
 private struct SessionTargets {
   private let document: SessionDocument
@@ -274,7 +293,7 @@ private struct SessionTargets {
   }
 
   /// Returns the shape at a path. Looks at the track or bus of the path alone.
-  func shape(at path: SessionPath) throws(SessionError) -> SessionShape {
+  func shape(at path: SessionPath, _ near: inout NearNames) throws(SessionError) -> SessionShape {
     var single = SessionDocument()
     var path = path
     guard path.steps.count > 1, case .key(let list) = path.steps[0] else {
@@ -282,12 +301,12 @@ private struct SessionTargets {
     }
     switch (list, path.steps[1]) {
     case ("tracks", .name(let name)):
-      guard let index = tracks[Name(name)] else { throw unknown(name, among: tracks, path) }
+      guard let index = tracks[Name(name)] else { throw unknown(name, among: tracks, path, &near) }
       single.tracks = [document.tracks[index]]
     case ("tracks", .index(let index)) where document.tracks.indices.contains(index):
       single.tracks = [document.tracks[index]]
     case ("buses", .name(let name)):
-      guard let index = buses[Name(name)] else { throw unknown(name, among: buses, path) }
+      guard let index = buses[Name(name)] else { throw unknown(name, among: buses, path, &near) }
       single.buses = [document.buses[index]]
     case ("buses", .index(let index)) where document.buses.indices.contains(index):
       single.buses = [document.buses[index]]
@@ -297,10 +316,10 @@ private struct SessionTargets {
     return try single.shape(at: path)
   }
 
-  private func unknown(_ name: String, among names: [Name: Int], _ path: SessionPath)
-    -> SessionError
-  {
-    let near = NearWords.question(name, in: names.keys.map(\.text).sorted())
+  private func unknown(
+    _ name: String, among names: [Name: Int], _ path: SessionPath, _ near: inout NearNames
+  ) -> SessionError {
+    let near = near.question(name, in: names.keys.map(\.text).sorted())
     return .edit(path: path.description, reason: "there is no element “\(name)”\(near)")
   }
 }

@@ -108,9 +108,9 @@ extension SessionDocument {
     let faults = SessionCheck.references(of: document).filter { $0.severity == .error }
     // Faults that the document had before do not stand in the way.
     if !faults.isEmpty {
-      let before = SessionCheck.references(of: self)
+      let before = Set(SessionCheck.references(of: self))
       let new = faults.filter { !before.contains($0) }
-      if !new.isEmpty { throw .faults(file: "", new) }
+      if !new.isEmpty { throw .faults(file: "", SessionFaults(new).list) }
     }
     return document
   }

@@ -1,5 +1,5 @@
 /// A fault of a session, with the path of the value at fault.
-package struct SessionFault: Error, Sendable, Equatable, CustomStringConvertible {
+package struct SessionFault: Error, Sendable, Hashable, CustomStringConvertible {
   /// Consequence of a fault.
   package enum Severity: String, Sendable, Codable {
     /// The session cannot run.
@@ -26,13 +26,23 @@ package struct SessionFault: Error, Sendable, Equatable, CustomStringConvertible
 /// The first faults of a value, and the number of the others.
 package struct SessionFaults: Sendable {
   static let most = 100
-  private var first: [SessionFault] = []
-  private var others = 0
+  private var first: [SessionFault]
+  private var others: Int
+  private var severity = SessionFault.Severity.error
 
-  package init() {}
+  package init(_ faults: [SessionFault] = []) {
+    first = Array(faults.prefix(Self.most))
+    others = faults.count - first.count
+    if faults.dropFirst(Self.most).allSatisfy({ $0.severity == .warning }) { severity = .warning }
+  }
 
+  /// Adds an error.
   mutating func append(_ fault: @autoclosure () -> SessionFault) {
-    if first.count < Self.most { first.append(fault()) } else { others += 1 }
+    if first.count < Self.most {
+      first.append(fault())
+    } else {
+      (others, severity) = (others + 1, .error)
+    }
   }
 
   package var isEmpty: Bool { first.isEmpty }
@@ -41,7 +51,8 @@ package struct SessionFaults: Sendable {
   package var list: [SessionFault] {
     if others == 0 { return first }
     return first + [
-      SessionFault(.error, .root, "\(others) more fault\(others == 1 ? " is" : "s are") not listed")
+      SessionFault(
+        severity, .root, "\(others) more fault\(others == 1 ? " is" : "s are") not listed")
     ]
   }
 }

@@ -1,6 +1,5 @@
-import FoundationEssentials
 import Glibc
-import System
+package import System
 
 /// The folder of a session. Every access goes through its descriptor and follows no symbolic link,
 /// so that a hostile session reaches no file outside.
@@ -225,16 +224,7 @@ package final class SessionFolder: Sendable {
 
   /// Writes all bytes to an open file.
   static func write(_ bytes: [UInt8], to descriptor: CInt, path: String) throws(SessionError) {
-    var offset = 0
-    while offset < bytes.count {
-      let count = unsafe bytes.withUnsafeBytes { bytes in
-        unsafe Glibc.write(descriptor, bytes.baseAddress! + offset, bytes.count - offset)
-      }
-      if count < 0, errno == EINTR { continue }
-      if count == 0 { errno = EIO }
-      guard count > 0 else { throw failure("write", path) }
-      offset += count
-    }
+    guard writeAll(bytes[...], to: descriptor) else { throw failure("write", path) }
   }
 
   /// Replaces a file right inside the folder as one step: after a crash, the old or the new
@@ -325,7 +315,7 @@ package final class SessionFolder: Sendable {
   /// not followed. Fails silently.
   package func removeFolder(_ name: String) {
     guard let path = (try? pathOfFolder(name)) ?? nil else { return }
-    try? FileManager.default.removeItem(atPath: path)
+    removeTree(path)
   }
 
   /// Waits until the entries of this folder and of one right inside it are on disk.
@@ -346,13 +336,6 @@ package final class SessionFolder: Sendable {
 
   // MARK: Locking
 
-  /// The lock that one process holds on a session. It ends with the object or the process.
-  package final class SessionLock: Sendable {
-    private let descriptor: CInt
-    fileprivate init(_ descriptor: CInt) { self.descriptor = descriptor }
-    deinit { close(descriptor) }
-  }
-
   /// Name of the file that a process with the session open has locked.
   package static let lockFile = "session.lock"
 
@@ -360,14 +343,13 @@ package final class SessionFolder: Sendable {
   ///
   /// - Throws: `SessionError.locked` if another process, or another object of this one, has the
   ///   lock.
-  package func lock() throws(SessionError) -> SessionLock {
+  package func lock() throws(SessionError) -> FileLock {
     let opened = try open(Self.lockFile, O_RDWR | O_CREAT, mode: 0o600)
-    while flock(opened, LOCK_EX | LOCK_NB) != 0 {
-      if errno == EINTR { continue }
+    guard let lock = FileLock(opened) else {
       let error = errno == EWOULDBLOCK ? SessionError.locked(folder: path) : failure("lock", "")
       close(opened)
       throw error
     }
-    return SessionLock(opened)
+    return lock
   }
 }

@@ -107,6 +107,9 @@ package final class SessionJournal: Sendable {
     }
   }
 
+  /// Keeps what a save has noted: `session.json` is written.
+  func keepNotes() { state.withLock { $0.saving = 0..<0 } }
+
   /// Takes back what a save has noted that has changed nothing. Its notes stay if edits have followed them.
   func rollBack() {
     state.withLock { state in

@@ -1,11 +1,12 @@
 import Synchronization
+import System
 
 /// An open session: its document, its folder and its journal.
 ///
 /// Any thread; calls block while they write.
 package final class SessionStore: Sendable {
   package let folder: SessionFolder
-  private let lock: SessionFolder.SessionLock
+  private let lock: FileLock
   private let journal: SessionJournal
   /// Messages about what happened when the session was opened, such as restored edits.
   package let notices: [String]
@@ -332,6 +333,7 @@ package final class SessionStore: Sendable {
       state.saved = document
       state.base = sum
       // The journal belongs to both files, and both have their states.
+      journal.keepNotes()
       if let doubt { throw doubt }
       state.isEdited = false
       removeStates(journal.states, without: document)

@@ -312,8 +312,8 @@ extension NSMClient {
 
   /// Returns why a project cannot be opened; nil if it can.
   private static func fault(of project: ManagedProject) -> String? {
-    let parts = project.path.split(separator: "/")
-    if !project.path.hasPrefix("/") || parts.isEmpty || parts.contains("..") {
+    let parts = project.path.pathNames
+    if !project.path.isAbsolutePath || parts.isEmpty || parts.contains("..") {
       return "the path “\(project.path)” is not absolute"
     }
     if project.clientID.isEmpty || project.clientID.contains(":") {

@@ -52,7 +52,7 @@ extension RunningSession: JackManagedSession {
     func usable(_ text: String) -> String {
       var name = String(
         String.UnicodeScalarView(
-          text.unicodeScalars.map { TextRule.hasControls(String($0)) ? " " : $0 }))
+          text.withLatin1.unicodeScalars.map { TextRule.hasControls(String($0)) ? " " : $0 }))
       while !TextRule.name.allows(name), !name.isEmpty { name.unicodeScalars.removeLast() }
       return name
     }

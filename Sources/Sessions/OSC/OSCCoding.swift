@@ -1,5 +1,6 @@
 import CLiblo
 import Glibc
+import System
 
 extension OSCMessage {
   /// Largest packet in bytes: the payload of a UDP datagram.
@@ -31,7 +32,7 @@ extension OSCMessage {
     case .float(let value): result = unsafe lo_message_add_float(message, value)
     case .string(let text):
       if text.utf8.contains(0) { throw .unsendable("a text in it has a null character") }
-      result = unsafe lo_message_add_string(message, text)
+      result = unsafe lo_message_add_string(message, text.systemName)
     case .blob(let bytes):
       guard bytes.count <= mostBytes else {
         throw .unsendable("a blob in it has \(bytes.count) bytes")
@@ -105,11 +106,8 @@ extension OSCMessage {
     case UInt8(ascii: "h"): return unsafe .long(raw.loadUnaligned(as: Int64.self))
     case UInt8(ascii: "d"): return unsafe .double(raw.loadUnaligned(as: Double.self))
     case UInt8(ascii: "s"):
-      let text = unsafe raw.assumingMemoryBound(to: CChar.self)
-      guard let text = unsafe String(validatingCString: text) else {
-        throw .malformed("a text in it is not UTF-8")
-      }
-      return .string(text)
+      // It may be a path.
+      return unsafe .string(String(systemName: raw.assumingMemoryBound(to: CChar.self)))
     case UInt8(ascii: "b"):
       let count = unsafe Int(raw.loadUnaligned(as: Int32.self))
       return unsafe .blob(Array(UnsafeRawBufferPointer(start: raw + 4, count: count)))

@@ -114,7 +114,9 @@ package final class RunningSession: Sendable {
     let document = store.document
     let faults = SessionCheck.references(of: document).filter { $0.severity == .error }
     if !faults.isEmpty {
-      throw .session(.faults(file: "\(store.folder.path)/\(SessionStore.file)", faults))
+      throw .session(
+        .faults(
+          file: "\(store.folder.path)/\(SessionStore.file)", SessionFaults(faults).list))
     }
     let name =
       clientName ?? options.clientName ?? SessionDocument.clientName(for: document.name)

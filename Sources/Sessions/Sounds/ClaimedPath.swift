@@ -9,8 +9,8 @@ import System
 package final class ClaimedPath: Sendable {
   package let path: String
   private let isReplacing: Bool
-  /// Holds the lock of the file.
-  private let descriptor: CInt
+  /// The lock of the file; nil if its file system has none.
+  private let lock: FileLock?
   /// True if this object created an empty placeholder file.
   private let isOurs: Bool
   /// True if an existing file stays at the path until the real one is written.
@@ -29,16 +29,16 @@ package final class ClaimedPath: Sendable {
     guard opened >= 0 else { throw SoundFileError(writing: errno, path: path) }
     var status = stat()
     var refusal: String?
+    var lock: FileLock?
     if unsafe fstat(opened, &status) != 0 || status.st_mode & S_IFMT != S_IFREG {
       refusal = "it is not a plain file"
-    } else if flock(opened, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
-      refusal = "another recording is being written to it"
+    } else {
+      lock = FileLock(opened)
+      if lock == nil, errno == EWOULDBLOCK { refusal = "another recording is being written to it" }
     }
-    if let refusal {
-      close(opened)
-      throw SoundFileError(.cannotWrite(refusal), path: path)
-    }
-    (self.path, self.isReplacing, self.isOurs, descriptor) = (path, isReplacing, isOurs, opened)
+    if lock == nil { close(opened) }
+    if let refusal { throw SoundFileError(.cannotWrite(refusal), path: path) }
+    (self.path, self.isReplacing, self.isOurs, self.lock) = (path, isReplacing, isOurs, lock)
   }
 
   /// Creates the real file, replacing the placeholder or the old file.
@@ -57,6 +57,5 @@ package final class ClaimedPath: Sendable {
     if isOurs, unsafe stat(path.systemName, &status) == 0, status.st_size == 0 {
       unsafe unlink(path.systemName)
     }
-    close(descriptor)
   }
 }

@@ -13,7 +13,7 @@ package final class Child: @unchecked Sendable {
     folder: URL? = nil, output: URL, errors: URL? = nil, kept: Int32 = -1
   ) throws {
     let path = try Self.find(executable)
-    let words = ([executable] + arguments).map { strdup($0) } + [nil]
+    let words = ([executable] + arguments).map { strdup($0.systemName) } + [nil]
     let settings =
       (environment ?? ProcessInfo.processInfo.environment).map { strdup("\($0)=\($1)") } + [nil]
     defer { for string in words + settings { free(string) } }

@@ -138,4 +138,31 @@ import Testing
     // It makes no false statement, but has no plugin either.
     #expect(words == "nothing" || words.contains("crashed") || words.contains("ended"), "\(words)")
   }
+
+  /// A process that says that it has saved, and has written nothing, or a part of a state, or that of another plugin.
+  @Test(arguments: [
+    "", "@prefix lv2: <", "<> <http://lv2plug.in/ns/lv2core#appliesTo> <urn:other> .",
+  ])
+  func aStateThatIsNoneIsNotSaved(text: String) throws {
+    let plugin = try IsolatedPlugin(
+      examples + "amp", in: installed, settings: usual,
+      program: IsolationProgram(
+        executable: "/bin/sh",
+        arguments: [
+          "-c",
+          #"""
+          while read -r line; do
+            folder=$(printf %s "$line" | tr -d '\\' | sed -n 's/.*"folder":"\([^"]*\)".*/\1/p')
+            if [ "$folder" ]; then mkdir -p "$folder"; printf %s "$0" > "$folder/state.ttl"; fi
+            echo '{"reply":{"_0":{"done":{}}}}'
+          done
+          """#, text,
+        ], patience: 2))
+    try withTemporaryFolder { folder in
+      let error = #expect(throws: HostError.self) { try plugin.save(to: folder.path + "/state") }
+      #expect(
+        "\(String(describing: error))".contains("no whole state"), "\(String(describing: error))")
+      #expect(!FileManager.default.fileExists(atPath: folder.path + "/state"))
+    }
+  }
 }

@@ -26,7 +26,7 @@ static void linear_pcm(void) {
     const char *name;
     AudioFileTypeID type;
     AudioFormatFlags flags;
-  } kinds[] = {{"a.wav", kAudioFileWAVEType, 0},
+  } kinds[] = {{"\xE9.wav", kAudioFileWAVEType, 0},
                {"a.aiff", kAudioFileAIFFType, kAudioFormatFlagIsBigEndian},
                {"a.caf", kAudioFileCAFType, 0}};
   static SInt16 back[2 * Frames + 100];
@@ -322,7 +322,7 @@ static void what_cannot_be(void) {
   format.mBytesPerFrame = 3;
   GIVES(ExtAudioFileCreateWithURL(none, kAudioFileWAVEType, &format, NULL, 0, &file),
         kAudioFileUnsupportedDataFormatError);
-  CFURLRef there = url_of("a.wav");
+  CFURLRef there = url_of("\xE9.wav");
   format = int16(44100, 2, 0);
   GIVES(ExtAudioFileCreateWithURL(there, kAudioFileWAVEType, &format, NULL, 0, &file),
         kAudioFilePermissionsError);
@@ -330,7 +330,7 @@ static void what_cannot_be(void) {
   CFRelease(there);
   GIVES(ExtAudioFileDispose(nowhere), kAudio_ParamError);
 
-  file = open_file("a.wav");
+  file = open_file("\xE9.wav");
   AudioStreamBasicDescription aac = named(kAudioFormatMPEG4AAC, 44100, 2);
   GIVES(ExtAudioFileSetProperty(file, kExtAudioFileProperty_ClientDataFormat, sizeof aac, &aac),
         kExtAudioFileError_NonPCMClientFormat);
@@ -369,7 +369,7 @@ static void what_cannot_be(void) {
 }
 
 static void properties(void) {
-  ExtAudioFileRef file = open_file("a.wav");
+  ExtAudioFileRef file = open_file("\xE9.wav");
   set_client(file, float_format(44100, 2));
   UInt32 value = 0, size = sizeof value;
   WORKS(ExtAudioFileGetProperty(file, kExtAudioFileProperty_FileMaxPacketSize, &size, &value));
@@ -416,7 +416,7 @@ static void properties(void) {
   GIVES(AudioConverterReset(inside), kAudio_ParamError);
 
   // A file that the caller opened stays open.
-  CFURLRef url = url_of("a.wav");
+  CFURLRef url = url_of("\xE9.wav");
   WORKS(AudioFileOpenURL(url, kAudioFileReadPermission, 0, &id));
   CFRelease(url);
   WORKS(ExtAudioFileWrapAudioFileID(id, false, &file));

@@ -128,12 +128,12 @@ static void check_kinds(void) {
 }
 
 static void check_going_on(void) {
-  AudioFileID file = create("on.wav", kAudioFileWAVEType, format(little, 16, 1),
+  AudioFileID file = create("on\xE9.wav", kAudioFileWAVEType, format(little, 16, 1),
                             kAudioFileFlags_EraseFile | kAudioFileFlags_DontPageAlignAudioData);
   CHECK(number64(file, kAudioFilePropertyDataOffset) < 200);
   write_samples(file, 0, 100, 2);
   WORKS(AudioFileClose(file));
-  file = open_file("on.wav", kAudioFileReadWritePermission);
+  file = open_file("on\xE9.wav", kAudioFileReadWritePermission);
   write_samples(file, 100, 100, 2);
   write_samples(file, 50, 10, 2);
   SInt16 read[200];
@@ -143,13 +143,13 @@ static void check_going_on(void) {
   WORKS(AudioFileClose(file));
 
   // A write-only file, then a read-only one.
-  file = open_file("on.wav", kAudioFileWritePermission);
+  file = open_file("on\xE9.wav", kAudioFileWritePermission);
   packets = 1;
   GIVES(AudioFileReadPackets(file, false, &bytes, NULL, 0, &packets, read),
         kAudioFilePermissionsError);
   write_samples(file, 200, 1, 2);
   WORKS(AudioFileClose(file));
-  file = open_file("on.wav", kAudioFileReadPermission);
+  file = open_file("on\xE9.wav", kAudioFileReadPermission);
   EQUAL(number64(file, kAudioFilePropertyAudioDataPacketCount), 201);
   packets = 1;
   GIVES(AudioFileWritePackets(file, false, 2, NULL, 0, &packets, samples),
@@ -631,8 +631,8 @@ int main(void) {
   puts("ok mistakes");
   check_kill();
   puts("ok a program that is killed");
-  static const char *const names[] = {"kind",      "on.wav", "data",   "marks",     "info",
-                                      "props.wav", "a.wav",  "a.aiff", "killed.wav"};
+  static const char *const names[] = {"kind",      "on\xE9.wav", "data",   "marks",     "info",
+                                      "props.wav", "a.wav",      "a.aiff", "killed.wav"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     unlink(path_of(names[i]));
   CHECK(rmdir(folder) == 0);

@@ -166,9 +166,9 @@ import Testing
   }
 
   @Test func manyFaultsAreABoundedList() throws {
-    let keys = (0..<400_000).map { "k\($0):1" }.joined(separator: ",")
+    let keys = (0..<10_000).map { "k\($0):1" }.joined(separator: ",")
     let lines = faults(in: "{version: 1, \(keys)}")
-    #expect(lines.count == 101 && lines.last == "399900 more faults are not listed")
+    #expect(lines.count == 101 && lines.last == "9900 more faults are not listed")
     let long = faults(in: "{version: 1, \(String(repeating: "x", count: 1 << 20)): 1}")
     #expect(long.count == 1 && long[0].utf8.count < 200)
   }

@@ -76,4 +76,23 @@ import Testing
         "recordings[0]: FLAC keeps 16 or 24 bits",
       ])
   }
+
+  /// A name is compared with the known ones for as many faults as are listed, and what is left out counts as the worst of it.
+  @Test func manyUnknownNamesAreABoundedList() throws {
+    let tracks = (0..<100).map { "{name: \"track \($0)\", file: \"a.wav\"}" }
+    let groups = (0..<20).map { group in
+      let names = (0..<10).map { "\"trakc \(10 * group + $0)x\"" }.joined(separator: ",")
+      return "{name: \"g\(group)\", tracks: [\(names)]}"
+    }
+    let document = try parsed(
+      "{version: 1, tracks: [\(tracks.joined(separator: ","))], groups: [\(groups.joined(separator: ","))]}"
+    )
+    let faults = SessionCheck.references(of: document)
+    #expect(faults.count == 200 && faults.count { $0.message.contains("did you mean") } == 100)
+    let list = SessionFaults(faults).list
+    #expect(list.count == 101 && list.last?.description == "100 more faults are not listed")
+    let warnings = Array(repeating: SessionFault(.warning, .root, "w"), count: 101)
+    #expect(SessionFaults(warnings).list.last?.description == "warning: 1 more fault is not listed")
+    #expect(SessionFaults(warnings + faults).list.last?.severity == .error)
+  }
 }

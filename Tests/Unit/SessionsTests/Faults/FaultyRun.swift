@@ -1,5 +1,6 @@
 import Foundation
 import Sessions
+import System
 import TestSupport
 import Testing
 
@@ -8,7 +9,7 @@ final class FaultyRun {
   /// What the control `mode` of a faulty plugin makes it do.
   enum Mode: Int {
     case crashesInRun = 1
-    case hangsInRun, exitsInRun
+    case hangsInRun, exitsInRun, printsInRun, closesFilesInRun
     case crashesInSave = 10
     case hangsInSave, exitsInSave, refusesToSave, isSlowToSave
   }
@@ -25,11 +26,15 @@ final class FaultyRun {
 
   /// Makes a session with a bus for each plugin, and runs it.
   ///
-  /// - Parameter isolated: For each plugin, whether it has a process of its own.
-  init(in folder: URL, isolated: [Bool], change: (inout SessionDocument) -> Void = { _ in }) throws
-  {
+  /// - Parameters:
+  ///   - isolated: For each plugin, whether it has a process of its own.
+  ///   - name: Name of the session's folder.
+  init(
+    in folder: URL, isolated: [Bool], named name: String = "s",
+    change: (inout SessionDocument) -> Void = { _ in }
+  ) throws {
     self.folder = folder.resolvingSymlinksInPath()
-    session = self.folder.path + "/s"
+    session = self.folder.path + "/" + name
     orders = self.folder.path + "/orders"
     jack = try JackDaemon(rate: 48000, period: 1024)
     var document = SessionDocument(name: "s")
@@ -136,9 +141,7 @@ final class FaultyRun {
   var document: SessionDocument { get throws { try SessionStore.read(session).document } }
 
   /// The folders of states that exist.
-  var states: Set<String> {
-    Set((try? FileManager.default.contentsOfDirectory(atPath: session + "/plugins")) ?? [])
-  }
+  var states: Set<String> { Set(names(inFolder: session + "/plugins") ?? []) }
 
   /// The number of a plugin's whole state, as the document names it; nil if it is not there or cut off.
   func count(ofPlugin number: Int) throws -> Int? {

@@ -101,6 +101,46 @@ import Testing
     }
   }
 
+  /// What a plugin does to the files of its process is no answer to the host.
+  @Test(arguments: [FaultyRun.Mode.printsInRun, .closesFilesInRun])
+  func aPluginThatUsesFilesOfItsProcessIsSaved(mode: FaultyRun.Mode) throws {
+    try withTemporaryFolder { folder in
+      let run = try FaultyRun(in: folder, isolated: [true, true])
+      try run.save()
+      try run.set(mode, ofPlugin: 0)
+      try run.set(gain: -3)
+      #expect(try run.save() == [])
+      #expect(try run.count(ofPlugin: 0) == 2 && run.count(ofPlugin: 1) == 2)
+      #expect(run.states == ["p0-2.lv2", "p1-2.lv2"])
+      // What the plugin prints has no end of line: it hides the line that a start waits for.
+      if mode == .printsInRun { return }
+      try run.restart()
+      #expect(try run.client.values(of: "/cuejack/buses/1/gain").first?.arguments == [.float(-3)])
+      #expect(try run.save() == [])
+      #expect(try run.count(ofPlugin: 0) == 3)
+    }
+  }
+
+  /// The states of a session in a folder whose name is no UTF-8.
+  @Test func aFolderMayHaveAnyName() throws {
+    try withTemporaryFolder { folder in
+      let name = String(systemName: Array("caf".utf8) + [0xE9])
+      let run = try FaultyRun(in: folder, isolated: [false, true], named: name)
+      #expect(try run.save() == [])
+      #expect(run.states == ["p0-1.lv2", "p1-1.lv2"])
+      try run.restart()
+      #expect(try run.save() == [])
+      #expect(run.states == ["p0-2.lv2", "p1-2.lv2"])
+      for state in run.states {
+        let text = System.text(ofSystemFile: "\(run.session)/plugins/\(state)/state.ttl") ?? ""
+        #expect(text.contains("count-2-"), "\(state)")
+      }
+      // Nothing is written under another name.
+      let others = names(inFolder: run.folder.path) ?? []
+      #expect(others.count { $0.beginsWithBytes(of: "caf") } == 1, "\(others)")
+    }
+  }
+
   /// What can be done without the plugin is done, what needs it is refused, and the save ends with the plugin.
   @Test func aPluginThatHangsInASaveStopsNothingElse() throws {
     try withTemporaryFolder { folder in

@@ -14,6 +14,8 @@ enum {
   crashes_in_run = 1,
   hangs_in_run,
   exits_in_run,
+  prints_in_run,
+  closes_files_in_run,
   crashes_in_save = 10,
   hangs_in_save,
   exits_in_save,
@@ -25,7 +27,7 @@ typedef struct {
   const float *in, *mode;
   float *out;
   LV2_URID_Map *map;
-  int count;
+  int count, is_done;
 } faulty;
 
 static LV2_Handle instantiate(const LV2_Descriptor *descriptor, double rate, const char *bundle,
@@ -56,6 +58,17 @@ static void run(LV2_Handle instance, uint32_t frames) {
       pause();
   case exits_in_run:
     exit(0);
+  case prints_in_run:
+    // The end of a line may be an answer to the host, the next line has no end.
+    if (self->is_done++) break;
+    (void)!write(1, "{\"reply\":{\"done\":{}}}\nA", 24);
+    (void)!write(0, "{\"reply\":{\"done\":{}}}\n", 23);
+    break;
+  case closes_files_in_run:
+    if (self->is_done++) break;
+    for (int file = 0; file < 3; file++)
+      close(file);
+    break;
   default:
     break;
   }

@@ -1,3 +1,4 @@
+import System
 import Testing
 
 @testable import Sessions
@@ -7,6 +8,7 @@ import Testing
   @Test(arguments: [
     ("A song", "A song"), ("a: b/c “d”", "a: b/c “d”"), ("", "client"), ("  ", "client"),
     ("\u{1}\n", "client"), ("two\nlines\u{7F}", "two lines "),
+    (String(systemName: [0x63, 0xE9]), "cé"),
     (String(repeating: "é", count: 150), String(repeating: "é", count: 100)),
   ])
   func aNameThatNoSessionCanHaveIsMapped(shown: String, name: String) throws {

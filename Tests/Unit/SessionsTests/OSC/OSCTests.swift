@@ -1,6 +1,7 @@
 import CLiblo
 import Foundation
 import Sessions
+import System
 import TestSupport
 import Testing
 
@@ -63,12 +64,14 @@ import Testing
     #expect(throws: OSCError.self) { try OSCPacket.messages(in: Array(packet.utf8)) }
   }
 
-  @Test func textsThatAreNotUTF8AreRefused() throws {
-    for bytes in [
-      Array("/a\0\0,s\0\0".utf8) + [0xff, 0, 0, 0], [0x2f, 0xff, 0, 0] + Array(",\0\0\0".utf8),
-    ] {
-      #expect(throws: OSCError.self) { try OSCPacket.messages(in: bytes) }
-    }
+  /// A text may be a path, whose bytes are kept.
+  @Test func textsThatAreNotUTF8AreKept() throws {
+    let bytes = Array("/a\0\0,s\0\0".utf8) + [0x63, 0xE9, 0, 0]
+    let message = try #require(try OSCPacket.messages(in: bytes).first)
+    #expect(message.arguments == [.string(String(systemName: [0x63, 0xE9]))])
+    #expect(try message.encoded() == bytes)
+    let address = [0x2f, 0xff, 0, 0] + Array(",\0\0\0".utf8)
+    #expect(throws: OSCError.self) { try OSCPacket.messages(in: address) }
   }
 
   @Test func whatCannotTravelIsNotSent() {
