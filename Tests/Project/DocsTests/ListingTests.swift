@@ -86,13 +86,14 @@ import Testing
   private static func packageFlags() throws -> [String] {
     let manager = FileManager.default
     let sources = repository.appendingPathComponent("Sources").path
-    let modules = try manager.contentsOfDirectory(atPath: sources).map { "\(sources)/\($0)" }
+    let modules = try manager.contentsOfDirectory(atPath: sources)
+      .flatMap { ["\(sources)/\($0)", "\(sources)/\($0)/include"] }
       .filter { manager.fileExists(atPath: "\($0)/module.modulemap") }
     let built = builtProducts.path
     let lilv = try run("pkg-config", ["--cflags-only-I", "lilv-0"]).output
       .split(whereSeparator: \.isWhitespace).map(String.init)
     return
-      (modules + ["\(built)/Modules", "\(sources)/CAudioToolbox/include"]).flatMap { ["-I", $0] }
+      (modules + ["\(built)/Modules"]).flatMap { ["-I", $0] }
       + lilv
       + ["CRealTime", "CPluginRunner", "CCallbackChecks", "CFork"].flatMap {
         [
