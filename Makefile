@@ -66,8 +66,10 @@ plugins: deps ## Builds the LV2 plugins, complete, into .build/lv2 (about 10 s).
 
 # The three files together are one piece: they are to sound as if they were one.
 .PHONY: demo
-demo: release plugins sessions/demo/drums.wav ## Makes three sound files and plays them, locked to one sample, through plugins (about 25 s after `release`).
-	@LV2_PATH="$(CURDIR)/.build/lv2" .build/release/cuejack play \
+demo: deps sessions/demo/drums.wav ## Makes three sound files and plays them, locked to one sample, through plugins (about 25 s after `release`).
+	@$(MAKE) --no-print-directory -C Plugins NAMES='preset-eq limiter'
+	swift build -c release --product cuejack
+	LV2_PATH="$(CURDIR)/.build/lv2" .build/release/cuejack play \
 	  sessions/demo/drums.wav sessions/demo/bass.aiff sessions/demo/chords.caf \
 	  --plugin 'urn:cuejack:plugins:preset-eq#rock' --plugin urn:cuejack:plugins:limiter
 
@@ -102,8 +104,8 @@ check: deps lint embedded-check ## The quick part of the gate: form, the real-ti
 
 # The test runner's summary is the last thing printed.
 .PHONY: test
-test: deps ## The gate: every check and every test (about 15 min from a fresh clone).
-	@Tests/Tools/Gates/tests
+test: deps ## The gate: every check and every test (about 15 min from a fresh clone). ONLY=PATTERN runs the tests whose names match.
+	@Tests/Tools/Gates/tests $(if $(ONLY),'$(ONLY)')
 
 .PHONY: docs
 docs: release ## Makes the pages of the Swift API in .build/docs, for a web server (about 10 s after `release`).
@@ -113,7 +115,7 @@ docs: release ## Makes the pages of the Swift API in .build/docs, for a web serv
 .PHONY: proof
 proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues, an hour of recording, 200 starts, 20 restarts, 2,000 kills of sessions, ten minutes of a session of 60 tracks, the longest cycles of ten minutes, more random calls (hours: one recording lasts an hour).
 	@CUEJACK_PROOF=$$(swift build -c release --show-bin-path) \
-	  swift test --no-parallel --disable-xctest --filter 'LockstepTests|LongRecordingTests|ManagedRunTests|NetworkTests|QjackctlTests|RunKillTests|RunningSessionTests|SessionKillTests|StressTests|ServerReturnTests|everyStartOfARow'
+	  swift test --no-parallel --disable-xctest --filter 'APITests.ProgramTests|LockstepTests|LongRecordingTests|ManagedRunTests|NetworkTests|QjackctlTests|RunKillTests|RunningSessionTests|SessionKillTests|StressTests|ServerReturnTests|everyStartOfARow'
 	swift build -c release --product cuejack-bench
 	.build/release/cuejack-bench --only tails --tail-seconds 600
 

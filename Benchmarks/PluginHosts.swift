@@ -148,8 +148,10 @@ final class HostedRow {
   /// Returns ecasound's options for a chain with each of the effects, all with one input, and their sum.
   private static func sideBySide(_ effects: [String]) -> [String] {
     let names = effects.indices.map { "\($0 + 1)" }
-    return ["-a:" + names.joined(separator: ","), "-i:jack"]
-      + zip(names, effects).flatMap { ["-a:" + $0, $1] } + ["-a:all", "-o:jack"]
+    let chains: [[String]] = zip(names, effects).map { ["-a:\($0)", $1] }
+    return ["-a:\(names.joined(separator: ","))", "-i:jack"] + chains.joined() + [
+      "-a:all", "-o:jack",
+    ]
   }
 
   /// Returns the clients' names and the commands that start them.

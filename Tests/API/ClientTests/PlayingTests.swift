@@ -91,7 +91,7 @@ import Testing
   @Test func aToneOnARunLoopIsHeardOnBothSides() throws {
     let frames = 20_000
     let cases = rates.map { Case(program: ClientProgram("tone", .cxx), kind: .wave, rate: $0) }
-    let tone = (0..<frames).map { Float(100 * ($0 % 100 + 1)) / 32768 }
+    let tone = (0..<frames).map { (i: Int) -> Float in Float(100 * (i % 100 + 1)) / 32768 }
     let wanted = try Dictionary(
       uniqueKeysWithValues: rates.map { ($0, try atDeviceRate([tone, tone], from: $0)) })
     let wrong = try onServers(cases) { item, lane in

@@ -84,7 +84,7 @@ import Testing
     try unit.start(.nextRender)
     let found = try frames(unit, 200, Renderer(unit))
     let wanted =
-      (0..<100).map { Float(1000 + $0) } + (0..<50).map { Float(3000 + $0) }
+      [1000..<1100, 3000..<3050].joined().map { Float($0) }
       + [Float](repeating: 0, count: 50)
     #expect(found == wanted)
     let all = ["0 began", "0 ended", "1 beganLate", "1 ended", "2 began", "2 ended"]

@@ -100,7 +100,7 @@ import Testing
     isFree.store(true, ordering: .releasing)
     isOver.wait()
     rig!.graph.begin()
-    #expect(rig!.listen(256, period: 64) == (64..<320).map { Float(2 * ($0 & 255)) })
+    #expect(rig!.listen(256, period: 64) == (64..<320).map { (i: Int) in Float(2 * (i & 255)) })
     #expect(nodes.allSatisfy { $0.blocks == 1 })
     rig = nil
   }
@@ -119,7 +119,8 @@ import Testing
       rig.settle()
     }
     let sound = rig.listen(128)
-    #expect(sound == (0..<128).map { Float(3 * (($0 + Int(rig.frame) - 128 - 7) & 255)) })
+    let first = Int(rig.frame) - 128 - 7
+    #expect(sound == (0..<128).map { (i: Int) in Float(3 * ((i + first) & 255)) })
     #expect(try rig.graph.badSamples(of: ids[3]) >= 64)
   }
 }

@@ -137,7 +137,7 @@ private final class Rig {
       for _ in 0..<16 { rig.server.cycle(frames: 64) }
     }
     // The sample at a device frame depends only on that frame.
-    let heard = (0..<(18 * 64)).map { i in
+    let heard = (0..<(18 * 64)).map { (i: Int) -> Float in
       let frame = i < 128 ? i : i + missed
       let position = frame - Int(start)
       return position >= 0 && position < 500 ? source[position] : 0
@@ -327,7 +327,7 @@ private final class Rig {
   @Test(arguments: [7, 64, 200]) func theTapHasTheFramesOfRuns(period: Int) throws {
     let rig = try Rig(channels: 2)
     rig.memory.openTap(frames: 1000)
-    let source = (1...500).flatMap { [Float($0), -Float($0)] as [Float] }
+    let source = (1...500).flatMap { (i: Int) -> [Float] in [Float(i), -Float(i)] }
     var heard: [Float] = []
     var buffer = [Float](repeating: 0, count: 60)
     try source.withUnsafeBytes { source in
@@ -348,7 +348,7 @@ private final class Rig {
       }
     }
     // The pan silences the left side.
-    #expect(heard == (1...500).flatMap { [0, -Float($0) / 2] as [Float] })
+    #expect(heard == (1...500).flatMap { (i: Int) -> [Float] in [0, -Float(i) / 2] })
     #expect(rig.memory.droppedTapFrames == 0)
   }
 
