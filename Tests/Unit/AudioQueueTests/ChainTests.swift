@@ -69,14 +69,16 @@ import Testing
     #expect(frames >= min(16384, Int(16384 * deviceRate / rate)) && frames <= (1 << 24) / 8)
   }
 
-  @Test("1: time pitch works ahead as many times longer as it plays faster", arguments: [0.5, 1, 2])
+  @Test(
+    "1: time pitch works ahead as many times longer as it plays faster", arguments: [0.5, 1, 2])
   func framesAheadOfTimePitch(rate: Double) throws {
     let rig = try Rig(.float(1, rate: 48000))
     rig.server.periodFrames = 64
     try rig.queue.setTimePitchEnabled(true)
     try rig.queue.setTimePitchAlgorithm(.varispeed)
     try rig.queue.change(TimePitchChanges(rate: rate))
-    #expect(rig.queue.plan(48000).framesAhead(period: 1024, speed: rate) == Int(2048 * max(1, rate)))
+    #expect(
+      rig.queue.plan(48000).framesAhead(period: 1024, speed: rate) == Int(2048 * max(1, rate)))
     try rig.enqueue(Self.sine(440, rate: 48000, frames: 48000))
     try rig.queue.start()
     let most = Int(960 * max(1, rate))
