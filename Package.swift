@@ -251,7 +251,7 @@ let package = Package(
     .testTarget(
       name: "ServerTests",
       dependencies: [
-        "RealTime", "Server", "System", "TestSupport", "Timeline",
+        "CJack", "RealTime", "Server", "System", "TestSupport", "Timeline",
       ],
       path: "Tests/Unit/ServerTests", swiftSettings: relaxed),
     .testTarget(

@@ -201,9 +201,15 @@ extension JackClient {
       }
       let names = addresses(changed.numbers).compactMap(ownName)
       let renamed = addresses(renamedPorts.take().numbers)
+      let registered = registeredPorts.take()
+      let appeared = registered.numbers.compactMap { number -> String? in
+        unsafe jack_port_by_id(client, number).flatMap { unsafe jack_port_name($0) }
+          .map { unsafe String(cString: $0) }
+      }
       let (watched, version) = connectionBook.withLock { book in
         book.watch(changed.isIncomplete || !renamed.isEmpty ? names + book.portNames : names)
         book.rename(renamed)
+        book.appear(registered.isIncomplete ? nil : appeared)
         return (book.takeWatched(), book.version)
       }
       // Asking for connections waits for a period whenever a change of JACK's graph is pending. Those who

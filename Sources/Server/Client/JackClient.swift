@@ -22,6 +22,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
   let changedPorts = ChangedPorts()
   /// Ports, of any client, that JACK reported as renamed.
   let renamedPorts = ChangedPorts()
+  let registeredPorts = ChangedPorts()
   /// Addresses of this client's ports by the names under which it added them.
   let ownPorts = Mutex<[String: UInt]>([:])
   /// Known connections of this client's ports. Event thread only.

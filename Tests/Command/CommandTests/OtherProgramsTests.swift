@@ -156,7 +156,7 @@ import Testing
       // The others leave gaps where they get no processor in time: once more then.
       var heard = other.heard
       var most: Float?
-      for _ in 0..<3 {
+      for _ in 0..<8 {
         most = distance(expected, heard.map { Array($0.dropFirst(shift)) })
         if most.map({ $0 <= steps }) == true { break }
         heard = try outcome(of: line.other, isLive: true).heard

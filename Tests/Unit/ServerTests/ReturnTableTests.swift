@@ -131,6 +131,29 @@ import Testing
       ])
   }
 
+  @Test func anotherPortOfTheNameInterrupts() {
+    var book = ConnectionBook()
+    book.add("out_1", "rack:in")
+    for isKnown in [true, false] {
+      book.note("out_1", isConnectedTo: others("rack:in"))
+      book.appear(isKnown ? ["rack:in", "other:in"] : nil)
+      book.note("out_1", isConnectedTo: [])
+      #expect(
+        changes(of: &book) { _ in true } == [
+          ConnectionChange(kind: .interrupted, port: "out_1", other: "rack:in")
+        ])
+      book.add("out_1", "rack:in")
+    }
+    // Somebody disconnects the port that has appeared.
+    book.appear(["rack:in"])
+    book.add("out_1", "rack:in")
+    book.note("out_1", isConnectedTo: [])
+    #expect(
+      changes(of: &book) { _ in true } == [
+        ConnectionChange(kind: .ended, port: "out_1", other: "rack:in")
+      ])
+  }
+
   @Test func numbersThatDoNotFitAreTold() {
     let ports = ChangedPorts()
     for number in 0..<3 as Range<UInt32> {

@@ -61,6 +61,10 @@ struct ConnectionBook {
   /// another name. JACK gives the address of a port that is gone to a new one.
   private var renamed: [UInt: UInt64] = [:]
 
+  /// Other clients' ports of these names have appeared and have not been connected since, each with the host
+  /// time until which that explains the end of a connection to a port of that name.
+  private var appeared: [String: UInt64] = [:]
+
   /// Nanoseconds for which a port is checked. jackd reports a change up to two cycles of 8,192
   /// frames before it is visible.
   private static let timeToShow: UInt64 = 600_000_000
@@ -85,6 +89,7 @@ struct ConnectionBook {
     defer {
       watched = watched.filter { $0.value > now }
       renamed = renamed.filter { $0.value > now }
+      appeared = appeared.filter { $0.value > now }
     }
     return Array(watched.keys)
   }
@@ -108,6 +113,7 @@ struct ConnectionBook {
   /// Adds a connection that this client made itself, which is not reported as a change.
   mutating func add(_ port: String, _ other: String) {
     version += 1
+    appeared[other] = nil
     if !connections[port, default: []].contains(where: { $0.name == other }) {
       connections[port, default: []].append(Other(name: other))
     }
@@ -116,6 +122,15 @@ struct ConnectionBook {
   /// Notes that ports of other clients have been renamed.
   mutating func rename(_ addresses: [UInt]) {
     for address in addresses { renamed[address] = HostTime.now + Self.timeToShow }
+  }
+
+  /// Notes that ports have appeared: a client that removes a port and adds one of the same name ends the
+  /// connections of the first.
+  ///
+  /// - Parameter ports: Full names; nil if any port may have appeared.
+  mutating func appear(_ ports: [String]?) {
+    let end = HostTime.now + Self.timeToShow
+    for port in ports ?? connections.values.flatMap({ $0.map(\.name) }) { appeared[port] = end }
   }
 
   /// Compares the connections of port `port` with those known before, and notes the changes.
@@ -133,6 +148,7 @@ struct ConnectionBook {
         continue
       }
       ended.removeAll { $0.port == port && $0.other == other.name }
+      appeared[other.name] = nil
       changes.append(ConnectionChange(kind: .made, port: port, other: other.name))
     }
     for other in gone { ended.append((port, other.name, HostTime.now)) }
@@ -150,8 +166,8 @@ struct ConnectionBook {
     for change in ended where now >= change.at + Self.timeToJudge {
       changes.append(
         ConnectionChange(
-          kind: exists(change.other) ? .ended : .interrupted, port: change.port,
-          other: change.other))
+          kind: exists(change.other) && appeared[change.other] == nil ? .ended : .interrupted,
+          port: change.port, other: change.other))
     }
     ended.removeAll { now >= $0.at + Self.timeToJudge }
     if !ended.isEmpty || !watched.isEmpty { patience = min(patience ?? 0.05, 0.05) }
