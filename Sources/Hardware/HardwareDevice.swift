@@ -192,6 +192,8 @@ package final class HardwareDevice: Sendable {
     if wasAlive.exchange(isAlive, ordering: .relaxed) != isAlive { tell(.presence) }
     guard isAlive else { return }
     let new = HardwareFacts(of: device)
+    // A client that is closed meanwhile knows no ports any more.
+    guard state.withLock({ $0.device === device }) else { return }
     let old = known.withLock { known in
       defer { known = new }
       return known ?? new

@@ -256,13 +256,19 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
       if _isClosed { return }
       for i in _outputs.indices where _outputs[i].memory == port.handle.memory {
         _outputs[i].isRemoved = true
-        _connections[_outputs[i].name] = nil
+        forget(_outputs[i].name)
       }
       for i in _inputs.indices where _inputs[i].memory == port.handle.memory {
         _inputs[i].isRemoved = true
-        _connections[_inputs[i].name] = nil
+        forget(_inputs[i].name)
       }
     }
+  }
+
+  /// As a real client does, forgets what has changed at a port that it removes. The caller holds the lock.
+  private func forget(_ name: String) {
+    _connections[name] = nil
+    _changes.removeAll { $0.port == name }
   }
 
   package func connect(_ name: String, to destination: String) throws(ServerError) {
