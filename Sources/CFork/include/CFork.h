@@ -18,11 +18,11 @@
 /// first time. Any thread.
 __attribute__((visibility("hidden"))) bool cue_fork_may_call(void);
 
-/// Has children that fork() makes of this process close a file that the process has locked. They
-/// would hold the lock, too, until they end. Up to 64 files. Any thread.
+/// Marks a file that this process has locked: each child made by fork() closes its copy at once. A
+/// child that kept the copy would hold the lock until the child ends. Up to 64 files. Any thread.
 __attribute__((visibility("hidden"))) void cue_fork_close(int file);
 
-/// Takes that back. Call it before the process closes the file. Any thread.
+/// Removes the mark of `cue_fork_close`. Call it before the process closes the file. Any thread.
 __attribute__((visibility("hidden"))) void cue_fork_keep(int file);
 
 #endif

@@ -250,7 +250,7 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
         guard case .unwritableState(_, let reason) = error else { throw error }
         throw .notSaved(plugin: uri, reason: reason)
       }
-      // What the process says of itself need not be true.
+      // A plugin can make its process answer that it saved the state, and write none.
       guard let state = try? PluginState(folder: folder, world: world), state.plugin == uri else {
         throw .notSaved(plugin: uri, reason: "its process has written no whole state")
       }

@@ -1768,7 +1768,8 @@ static void make_images(void) {
     }
 }
 
-/// Memory of the thread with a file, of which some bytes may be wrong. Returns its size.
+/// Copies one of the sound files into memory that belongs to the calling thread, and damages up to
+/// seven places of half of them. Returns the size in bytes, which may be cut.
 static UInt32 image(char **place) {
   static _Thread_local char memory[ROOM];
   size_t i = below((UInt32)COUNT(types));
@@ -2314,7 +2315,8 @@ static void died(void) {
   tell_calls("report of the sanitizer", 0);
 }
 
-/// What was freed and is kept to be found counts as memory, too.
+/// Limits the freed memory that AddressSanitizer keeps back: the program's own limit of 1 GB counts
+/// it.
 const char *__asan_default_options(void) {
   return "quarantine_size_mb=64";
 }

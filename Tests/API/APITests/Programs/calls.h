@@ -174,7 +174,8 @@ enum {
   ROOM = 1 << 16
 };
 
-/// Memory of the thread: `ROOM` bytes, of which the first are drawn anew.
+/// Returns `ROOM` bytes of memory that belongs to the calling thread, with random values in the
+/// first 256.
 static void *bytes(int which) {
   static _Thread_local char memory[4][ROOM];
   UInt64 *words = (UInt64 *)(void *)memory[which];

@@ -101,7 +101,8 @@ import Testing
     }
   }
 
-  /// What a plugin does to the files of its process is no answer to the host.
+  /// A plugin prints to standard output or closes files in its own process, and the host still gets the
+  /// answers of that process.
   @Test(arguments: [FaultyRun.Mode.printsInRun, .closesFilesInRun])
   func aPluginThatUsesFilesOfItsProcessIsSaved(mode: FaultyRun.Mode) throws {
     try withTemporaryFolder { folder in
@@ -112,7 +113,8 @@ import Testing
       #expect(try run.save() == [])
       #expect(try run.count(ofPlugin: 0) == 2 && run.count(ofPlugin: 1) == 2)
       #expect(run.states == ["p0-2.lv2", "p1-2.lv2"])
-      // What the plugin prints has no end of line: it hides the line that a start waits for.
+      // The plugin prints text without an end of line into the session's output. `restart` waits there for a line
+      // of its own, which it does not find behind that text.
       if mode == .printsInRun { return }
       try run.restart()
       #expect(try run.client.values(of: "/cuejack/buses/1/gain").first?.arguments == [.float(-3)])
