@@ -1,9 +1,9 @@
-package import Glibc
+import Glibc
 
 // Work on files whose names may be no UTF-8, which Foundation's functions cannot name.
 
 /// Returns the kind of what has a path, such as `S_IFREG`, without following a link; nil if there is nothing.
-package func fileKind(_ path: String) -> mode_t? {
+package func fileKind(_ path: String) -> UInt32? {
   var status = stat()
   return unsafe lstat(path.systemName, &status) == 0 ? status.st_mode & S_IFMT : nil
 }
