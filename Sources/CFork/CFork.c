@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/single_threaded.h>
 #include <unistd.h>
 
@@ -14,15 +15,15 @@ static atomic_bool is_refused;
 static atomic_bool has_told;
 
 /// Memory that objects have for the calling thread, and the thread's number, before a fork.
-enum {
-  MOST_OBJECTS = 32
-};
-static _Thread_local struct {
-  pid_t *words;
+typedef struct {
+  struct {
+    pid_t *words;
+    size_t count;
+  } areas[32];
   size_t count;
-} areas[MOST_OBJECTS];
-static _Thread_local int area_count;
-static _Thread_local pid_t old_number;
+  pid_t number;
+} thread_memory;
+static _Thread_local thread_memory before;
 
 /// Whether an object keeps the thread's number: libraries of the toolchain do, and code that uses
 /// Swift's Mutex.
@@ -47,9 +48,11 @@ static int add_area(struct dl_phdr_info *object, size_t size, void *context) {
   (void)size, (void)context;
   if (!object->dlpi_tls_data || !keeps_numbers(object)) return 0;
   for (int i = 0; i < object->dlpi_phnum; i++) {
-    if (object->dlpi_phdr[i].p_type != PT_TLS || area_count == MOST_OBJECTS) continue;
-    areas[area_count].words = object->dlpi_tls_data;
-    areas[area_count++].count = object->dlpi_phdr[i].p_memsz / sizeof(pid_t);
+    if (object->dlpi_phdr[i].p_type != PT_TLS ||
+        before.count == sizeof before.areas / sizeof *before.areas)
+      continue;
+    before.areas[before.count].words = object->dlpi_tls_data;
+    before.areas[before.count++].count = object->dlpi_phdr[i].p_memsz / sizeof(pid_t);
   }
   return 0;
 }
@@ -73,17 +76,29 @@ void cue_fork_keep(int file) {
 }
 
 static void before_fork(void) {
-  old_number = gettid();
-  area_count = 0;
+  before.number = gettid();
+  before.count = 0;
   dl_iterate_phdr(add_area, NULL);
 }
 
+/// Whether a word is the upper half of an address of memory in use, which can equal a thread's
+/// number.
+static bool is_in_address(const pid_t *word) {
+  if ((uintptr_t)word % sizeof(uint64_t) == 0) return false;
+  const uint64_t page = (uint64_t)getpagesize(), address = *(const uint64_t *)(word - 1);
+  unsigned char residence;
+  return mincore((void *)(uintptr_t)(address / page * page), 1, &residence) == 0 && residence & 1;
+}
+
 static void in_child(void) {
-  // The copy of the old number is in one of the areas.
-  const pid_t number = gettid(), old = old_number;
-  for (int i = 0; i < area_count; i++)
-    for (size_t word = 0; word < areas[i].count; word++)
-      if (areas[i].words[word] == old) areas[i].words[word] = number;
+  // The copies of the old number are in the areas, and so is `before`.
+  const thread_memory old = before;
+  const pid_t number = gettid();
+  for (size_t i = 0; i < old.count; i++)
+    for (size_t word = 0; word < old.areas[i].count; word++) {
+      pid_t *found = &old.areas[i].words[word];
+      if (*found == old.number && !is_in_address(found)) *found = number;
+    }
   if (is_used && !__libc_single_threaded) is_refused = true;
   for (size_t i = 0; i < sizeof closed_files / sizeof *closed_files; i++) {
     const int file = atomic_exchange(&closed_files[i], 0);

@@ -96,8 +96,7 @@ import Testing
         [file.path, "--loop", "--plugin", "\(Self.amp):gain=-20", "--isolate", "all"]
           + ["--server", server.name, "--connect", "capture:in_1"], in: folder,
         environment: pluginEnvironment(folder))
-      try player.wait(for: "start frame")
-      #expect(player.output.contains("512 frames of latency"))
+      try player.wait(for: "512 frames of latency")
       capture.arm()
       try #require(capture.wait(untilFrames: server.rate))
       let processes = childProcesses(of: player.processIdentifier)

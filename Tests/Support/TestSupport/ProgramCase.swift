@@ -57,7 +57,8 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
       ProgramCase(
         program: "forks.c",
         passes: [
-          "a child before the first call", "a daemon", "a child after calls", "a refused child",
+          "a child before the first call", "a daemon", "a child after calls",
+          "a number like half an address", "a refused child",
         ]),
       ProgramCase(program: "seek.c", passes: ["seek"]),
       ProgramCase(program: "driver.c", passes: ["driver", "fifty rounds"]),

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 /// Number of children that each part makes: a lock is wanted by two threads in some of them only.
@@ -100,6 +101,40 @@ static void become_daemon(void) {
   close(ends[0]);
 }
 
+// MARK: A number like half an address
+
+static void do_nothing(void) {}
+
+/// Forks if this thread has the number that is the upper half of its stack's address.
+static void *fork_with_number(void *has_forked) {
+  int here;
+  if ((uintptr_t)&here >> 32 != (uintptr_t)gettid()) return NULL;
+  *(bool *)has_forked = true;
+  // The child crashes in fork() if that writes the new number into addresses.
+  children(do_nothing, 1);
+  return NULL;
+}
+
+/// Forks on a thread whose number equals the upper half of addresses in its memory. Only root may
+/// choose the numbers that threads get, and other programs may take one first.
+static void fork_with_number_like_an_address(void) {
+  pthread_attr_t attributes;
+  void *stack = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(stack != MAP_FAILED && pthread_attr_init(&attributes) == 0);
+  CHECK(pthread_attr_setstack(&attributes, stack, 1 << 20) == 0);
+  bool has_forked = false;
+  for (int i = 0; i < 1000 && !has_forked; i++) {
+    FILE *last = fopen("/proc/sys/kernel/ns_last_pid", "w");
+    if (!last) break;
+    fprintf(last, "%lu", (unsigned long)((uintptr_t)stack >> 32) - 1);
+    if (fclose(last) != 0) break;
+    pthread_t thread;
+    CHECK(pthread_create(&thread, &attributes, fork_with_number, &has_forked) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+  }
+  CHECK(has_forked || getuid() != 0);
+}
+
 // MARK: A child that is refused
 
 static AudioQueueRef queue;
@@ -172,6 +207,8 @@ int main(void) {
   use(NULL);
   children(use_on_threads, CHILDREN);
   passed("a child after calls");
+  fork_with_number_like_an_address();
+  passed("a number like half an address");
   refused();
   passed("a refused child");
   return 0;

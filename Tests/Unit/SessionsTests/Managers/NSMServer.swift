@@ -91,6 +91,8 @@ final class NSMServer: @unchecked Sendable {
     defer { lock.unlock() }
     if Self.types[path]?.contains(types) != true { faults.append("\(path) has types \(types)") }
     if client == nil {
+      // The last messages of a client may arrive after it is forgotten.
+      if source == clientURL { return }
       client = lo_address_new_from_url(source)
       clientURL = source
       if path != "/nsm/server/announce" { faults.append("\(path) comes before the announcement") }
