@@ -4,6 +4,7 @@ import CoreFoundation
 import Files
 import Logging
 import RealTime
+import Synchronization
 
 private let openStreams = HandleTable<FileStream>()
 
@@ -69,7 +70,7 @@ private func stream(_ handle: AudioFileStreamID) throws(FileStreamFailure) -> Fi
   return stream
 }
 
-/// The object behind an `AudioFileStreamID`. Use from one thread at a time.
+/// The object behind an `AudioFileStreamID`. Use from one thread at a time, but for `close()`.
 @safe
 private final class FileStream: @unchecked Sendable {
   /// The app's callbacks. Their client data pointer may be NULL, even though the header declares it
@@ -90,7 +91,7 @@ private final class FileStream: @unchecked Sendable {
   private let listener: Listener
   private let packets: Packets
   private let clientData: UnsafeMutableRawPointer?
-  private var isClosed = false
+  private let isClosed = Atomic(false)
 
   init(
     _ parser: StreamParser, _ reference: AudioFileStreamID, _ listener: Listener,
@@ -104,19 +105,19 @@ private final class FileStream: @unchecked Sendable {
   }
 
   /// Prevents further callbacks.
-  func close() { isClosed = true }
+  func close() { isClosed.store(true, ordering: .relaxed) }
 
   func parse(_ piece: UnsafeRawBufferPointer, isDiscontinuous: Bool) throws(StreamFailure) {
     try unsafe parser.parse(
       piece, isDiscontinuous: isDiscontinuous,
       ready: {
-        for id in announcedProperties where hasValue(id) && !isClosed {
+        for id in announcedProperties where hasValue(id) && !isClosed.load(ordering: .relaxed) {
           var flags: AudioFileStreamPropertyFlags = .propertyIsCached
           unsafe listener(clientData, reference, id, &flags)
         }
       },
       packets: { data, count, extents in
-        guard !isClosed, let start = data.baseAddress else { return }
+        guard !isClosed.load(ordering: .relaxed), let start = data.baseAddress else { return }
         var descriptions = (extents ?? []).map { extent in
           AudioStreamPacketDescription(
             mStartOffset: Int64(extent.offset),

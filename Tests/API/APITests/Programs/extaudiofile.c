@@ -358,6 +358,23 @@ static void what_cannot_be(void) {
   WORKS(ExtAudioFileDispose(file));
   GIVES(ExtAudioFileDispose(file), kAudio_ParamError);
 
+  // A format that is refused leaves the one before, and what its converter holds back.
+  file = create("c.wav", kAudioFileWAVEType, int16(44100, 2, 0), 0);
+  set_client(file, int16(48000, 2, 0));
+  static SInt16 silence[2 * 4800];
+  format = int16(1, 2, 0);
+  for (int part = 0; part < 2; part++) {
+    AudioBufferList tenth = {1, {{2, sizeof silence, silence}}};
+    WORKS(ExtAudioFileWrite(file, 4800, &tenth));
+    GIVES(ExtAudioFileSetProperty(file, kExtAudioFileProperty_ClientDataFormat, sizeof format,
+                                  &format),
+          kAudioConverterErr_OutputSampleRateOutOfRange);
+  }
+  WORKS(ExtAudioFileDispose(file));
+  file = open_file("c.wav");
+  EQUAL(length_of(file), 8820);
+  WORKS(ExtAudioFileDispose(file));
+
   file = create("b.wav", kAudioFileWAVEType, int16(44100, 2, 0), 0);
   UInt32 frames = 1;
   GIVES(ExtAudioFileRead(file, &frames, &list), kExtAudioFileError_InvalidOperationOrder);
