@@ -87,6 +87,12 @@ final class RecordConverter: @unchecked Sendable {
       layout: stagingLayout, planeFrames: Self.stagingFrames, token: UInt32(index))
   }
 
+  /// What the worker thread does next.
+  enum Step {
+    case convert(Work)
+    case end
+  }
+
   /// One conversion step and the buffer that it fills.
   struct Work {
     enum Part {
@@ -243,13 +249,13 @@ extension InputQueue {
   func startConverting(with converter: RecordConverter) {
     startThread(named: "cuejack-convert") { [weak self, state] in
       while true {
-        let work = state.wait { state -> RecordConverter.Work?? in
-          if state.converter !== converter || state.disposal == .disposed { return .some(nil) }
+        let step = state.wait { state -> RecordConverter.Step? in
+          if state.converter !== converter || state.disposal == .disposed { return .end }
           guard !state.isConverting, let work = converter.work(state) else { return nil }
           state.isConverting = true
-          return .some(work)
+          return .convert(work)
         }
-        guard let work else { return }
+        guard case .convert(let work) = step else { return }
         guard let self else {
           state.change { $0.isConverting = false }
           return

@@ -38,7 +38,7 @@ public final class AVAudioSession: Sendable {
     core.addObserver { [weak self] in self?.post($0) }
   }
 
-  private func asking<R>(_ body: () throws(SessionError) -> R) throws(AudioSessionError) -> R {
+  private func translatingErrors<R>(_ body: () throws(SessionError) -> R) throws(AudioSessionError) -> R {
     do throws(SessionError) { return try body() } catch {
       throw AudioSessionError(SessionFailure.session(error).status)
     }
@@ -88,7 +88,7 @@ public final class AVAudioSession: Sendable {
   {
     let (category, mode) = (try category.value, try mode.value)
     core.use()
-    try asking { () throws(SessionError) in
+    try translatingErrors { () throws(SessionError) in
       try core.setCategory(category, mode, SessionOptions(rawValue: options.rawValue))
     }
   }
@@ -99,7 +99,7 @@ public final class AVAudioSession: Sendable {
   public func setMode(_ mode: Mode) throws(AudioSessionError) {
     let mode = try mode.value
     core.use()
-    try asking { () throws(SessionError) in try core.setMode(mode) }
+    try translatingErrors { () throws(SessionError) in try core.setMode(mode) }
   }
 
   /// Routes the output to the speaker, or not. The sound card's ports are the speaker: sound does not
@@ -108,7 +108,7 @@ public final class AVAudioSession: Sendable {
   /// - Throws: kAudioSessionIncompatibleCategory for the speaker in a category other than
   ///   `playAndRecord`.
   public func overrideOutputAudioPort(_ port: PortOverride) throws(AudioSessionError) {
-    try asking { () throws(SessionError) in
+    try translatingErrors { () throws(SessionError) in
       try core.overrideOutput(toSpeaker: port == .speaker)
     }
   }
@@ -125,7 +125,7 @@ public final class AVAudioSession: Sendable {
   /// - Throws: kAudioServicesNoHardwareError if the server cannot be reached or has gone.
   public func setActive(_ active: Bool, options: SetActiveOptions = []) throws(AudioSessionError) {
     if active {
-      try asking { () throws(SessionError) in try core.activate() }
+      try translatingErrors { () throws(SessionError) in try core.activate() }
     } else {
       core.deactivate()
     }
@@ -142,7 +142,7 @@ public final class AVAudioSession: Sendable {
   ///
   /// - Throws: kAudioSessionUnsupportedPropertyError for a rate below 0 or one that is not finite.
   public func setPreferredSampleRate(_ sampleRate: Double) throws(AudioSessionError) {
-    try asking { () throws(SessionError) in try core.setPreferredSampleRate(sampleRate) }
+    try translatingErrors { () throws(SessionError) in try core.setPreferredSampleRate(sampleRate) }
   }
 
   /// Sets the wanted length in seconds of a call of the program's output units. It takes effect at once,
@@ -150,7 +150,7 @@ public final class AVAudioSession: Sendable {
   ///
   /// - Throws: kAudioSessionUnsupportedPropertyError for a duration below 0 or one that is not finite.
   public func setPreferredIOBufferDuration(_ duration: TimeInterval) throws(AudioSessionError) {
-    try asking { () throws(SessionError) in try core.setPreferredBufferDuration(duration) }
+    try translatingErrors { () throws(SessionError) in try core.setPreferredBufferDuration(duration) }
   }
 
   // MARK: The hardware

@@ -97,7 +97,7 @@ package final class UnitGraph: Sendable {
     self.disposeUnit = disposeUnit
   }
 
-  private func asking<R>(_ body: () throws(UnitError) -> R) throws(UnitGraphError) -> R {
+  private func translatingErrors<R>(_ body: () throws(UnitError) -> R) throws(UnitGraphError) -> R {
     do throws(UnitError) { return try body() } catch { throw .unit(error) }
   }
 
@@ -124,9 +124,9 @@ package final class UnitGraph: Sendable {
       }
       var unit: Unit?
       if isOpen {
-        let made = try asking { () throws(UnitError) in try makeUnit(component) }
+        let made = try translatingErrors { () throws(UnitError) in try makeUnit(component) }
         unit = made
-        if isInitialized { try asking { () throws(UnitError) in try made.initialize() } }
+        if isInitialized { try translatingErrors { () throws(UnitError) in try made.initialize() } }
       }
       return state.withLock { state in
         state.lastNumber += 1
@@ -228,7 +228,7 @@ package final class UnitGraph: Sendable {
         continue
       }
       let supply = wanted.first { $0.input == input }?.supply
-      try asking { () throws(UnitError) in
+      try translatingErrors { () throws(UnitError) in
         switch supply {
         case nil: try unsafe unit.setCallback(nil, nil, input.bus)
         case .callback(let proc, let data): try unsafe unit.setCallback(proc, data, input.bus)
@@ -319,7 +319,7 @@ package final class UnitGraph: Sendable {
         return state.notifies
       }
       guard let output = state.withLock({ $0.output?.unit }) else { return }
-      for notify in notifies { try asking { () throws(UnitError) in try output.add(notify) } }
+      for notify in notifies { try translatingErrors { () throws(UnitError) in try output.add(notify) } }
     }
   }
 
@@ -355,7 +355,7 @@ package final class UnitGraph: Sendable {
       try apply()
       for number in order(supplies) {
         guard let unit = try node(number).unit else { continue }
-        try asking { () throws(UnitError) in try unit.initialize() }
+        try translatingErrors { () throws(UnitError) in try unit.initialize() }
       }
       state.withLock { $0.isInitialized = true }
     }
@@ -446,7 +446,7 @@ package final class UnitGraph: Sendable {
       state.notifies.append(notify)
       return state.output?.unit
     }
-    if let output { try asking { () throws(UnitError) in try output.add(notify) } }
+    if let output { try translatingErrors { () throws(UnitError) in try output.add(notify) } }
   }
 
   package func remove(_ notify: UnitNotify) throws(UnitGraphError) {
@@ -456,7 +456,7 @@ package final class UnitGraph: Sendable {
       }
       return state.output?.unit
     }
-    if let output { try asking { () throws(UnitError) in try output.remove(notify) } }
+    if let output { try translatingErrors { () throws(UnitError) in try output.remove(notify) } }
   }
 }
 

@@ -279,7 +279,7 @@ package final class AudioSession: Sendable {
 
   // MARK: The hardware
 
-  private func asking<R>(_ body: (HardwareDevice) throws(ServerError) -> R) throws(SessionError)
+  private func translatingErrors<R>(_ body: (HardwareDevice) throws(ServerError) -> R) throws(SessionError)
     -> R
   {
     do throws(ServerError) { return try body(device) } catch { throw .noHardware(error) }
@@ -287,7 +287,7 @@ package final class AudioSession: Sendable {
 
   private var facts: HardwareFacts {
     get throws(SessionError) {
-      let facts = try asking { (device) throws(ServerError) in try device.facts }
+      let facts = try translatingErrors { (device) throws(ServerError) in try device.facts }
       state.withLock { state in
         if state.channels == nil { state.channels = (facts.cardInputs, facts.outputs) }
       }
@@ -307,7 +307,7 @@ package final class AudioSession: Sendable {
   /// Length of a call in seconds.
   package var bufferDuration: Double {
     get throws(SessionError) {
-      try asking { (device) throws(ServerError) in
+      try translatingErrors { (device) throws(ServerError) in
         Double(try device.bufferFrames) / (try device.facts.sampleRate)
       }
     }
@@ -322,7 +322,7 @@ package final class AudioSession: Sendable {
   package var outputLatency: Double {
     get throws(SessionError) {
       let facts = try facts
-      let added = try asking { (device) throws(ServerError) in try device.addedLatency }
+      let added = try translatingErrors { (device) throws(ServerError) in try device.addedLatency }
       return Double(facts.outputLatency + added) / facts.sampleRate
     }
   }

@@ -275,8 +275,9 @@ struct PluginClient {
     let entrance = chain.entrance
     try graph.connect(source, to: entrance)
     if file.format.channels == 1, chain.channels > 1 {
-      try graph.connect(Wire(from: source, 0, to: entrance, 0), gain: min(1, 1 - pan))
-      try graph.connect(Wire(from: source, 0, to: entrance, 1), gain: min(1, 1 + pan))
+      let balance = ChannelGain(pan: pan)
+      try graph.connect(Wire(from: source, 0, to: entrance, 0), gain: balance.others)
+      try graph.connect(Wire(from: source, 0, to: entrance, 1), gain: balance.second)
     }
     return try graph.inputPorts(of: source)
   }

@@ -88,7 +88,7 @@ struct SessionScreen {
   }
 }
 
-/// What the keys of `cuejack session run` do. Any thread.
+/// Runs the commands of the keys of `cuejack session run`. Any thread.
 final class SessionKeys: Sendable {
   private let session: RunningSession
   private let selection = Selection()

@@ -54,7 +54,7 @@ struct IsolatedStart: Codable {
   var settings: PluginSettings
   var name: String
   var state: StateOrigin?
-  /// What the process may use; nil for all that its user may.
+  /// The files and calls that the process may use; nil if the kernel does not confine it.
   var confinement: Confinement?
   /// Real-time priority of the host's cycles; nil if they are not real-time.
   var priority: Int?

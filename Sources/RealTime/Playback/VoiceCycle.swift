@@ -323,11 +323,11 @@ extension Voice {
       }
       unsafe entry.layout.copy(
         source, planeFrames: planeFrames, frames: frames,
-        gain: ChannelGain(state.isSpread ? level * balance.all : level), to: planes, at: offset)
+        gain: ChannelGain(state.isSpread ? level * balance.others : level), to: planes, at: offset)
     case 2:
       unsafe entry.layout.copy(
         source, planeFrames: planeFrames, frames: frames,
-        gain: ChannelGain(left: level * balance.all, right: level * balance.second), to: planes,
+        gain: ChannelGain(left: level * balance.others, right: level * balance.second), to: planes,
         at: offset)
     default:
       unsafe entry.layout.copy(

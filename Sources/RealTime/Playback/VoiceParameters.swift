@@ -21,7 +21,7 @@ struct VoiceParameters: BitwiseCopyable {
 
   /// Factors of the balance: unity on both sides at the centre.
   var balance: ChannelGain {
-    @_noLocks get { ChannelGain(left: 1 - max(0, pan), right: 1 + min(0, pan)) }
+    @_noLocks get { ChannelGain(pan: pan) }
   }
 
   /// Applies changes. A ramp begins with the next frame.

@@ -134,21 +134,21 @@ private enum AnyIntegerSample: Sample {
 
 /// Gain of a frame: one factor for the second channel, and one for all others.
 package struct ChannelGain: BitwiseCopyable, Sendable {
-  /// Factor for every channel but the second.
-  let all: Float
-  /// Factor for the second channel.
-  let second: Float
+  package var others: Float
+  package var second: Float
 
   /// Creates a gain that is the same for every channel.
-  @_noLocks package init(_ gain: Float) {
-    all = gain
-    second = gain
-  }
+  @_noLocks package init(_ gain: Float) { self.init(left: gain, right: gain) }
 
   @_noLocks package init(left: Float, right: Float) {
-    all = left
+    others = left
     second = right
   }
+
+  /// The pan law of queues, mixers and files: a balance. It lowers one side and raises none.
+  ///
+  /// - Parameter pan: -1, the left side alone, to 1.
+  @_noLocks package init(pan: Float) { self.init(left: 1 - max(0, pan), right: 1 + min(0, pan)) }
 }
 
 extension SampleLayout {
@@ -217,7 +217,7 @@ extension SampleLayout {
   ) {
     let width = S.bytes(self)
     let channels = Int(channels)
-    let factor = S.scale * gain.all
+    let factor = S.scale * gain.others
     let second = S.scale * gain.second
     if channels == 2 && planeFrames == 0 {
       // One pass for both channels.

@@ -16,29 +16,29 @@ extension SampleLayout {
     switch container {
     case .int16 where isStereo:
       unsafe cue_rt_read_int16_stereo(
-        source, frames, planes[0] + offset, planes[1] + offset, 0x1p-15 * gain.all,
+        source, frames, planes[0] + offset, planes[1] + offset, 0x1p-15 * gain.others,
         0x1p-15 * gain.second)
     case .int16 where isContiguous:
       for channel in 0..<Int(channels) {
         unsafe cue_rt_read_int16(
           source + channel &* planeFrames &* 2, frames, planes[channel] + offset,
-          0x1p-15 * (channel == 1 ? gain.second : gain.all))
+          0x1p-15 * (channel == 1 ? gain.second : gain.others))
       }
     case .int16 where channels >= 8:
       unsafe copyByEights(source, frames, gain, planes, offset)
     case .int24 where isStereo:
       unsafe cue_rt_read_int24_stereo(
-        source, frames, planes[0] + offset, planes[1] + offset, 0x1p-23 * gain.all,
+        source, frames, planes[0] + offset, planes[1] + offset, 0x1p-23 * gain.others,
         0x1p-23 * gain.second)
     case .int24 where isContiguous:
       for channel in 0..<Int(channels) {
         unsafe cue_rt_read_int24(
           source + channel &* planeFrames &* 3, frames, planes[channel] + offset,
-          0x1p-23 * (channel == 1 ? gain.second : gain.all))
+          0x1p-23 * (channel == 1 ? gain.second : gain.others))
       }
     case .float32 where isStereo:
       unsafe cue_rt_read_float_stereo(
-        source, frames, planes[0] + offset, planes[1] + offset, gain.all, gain.second)
+        source, frames, planes[0] + offset, planes[1] + offset, gain.others, gain.second)
     default: return false
     }
     return true
@@ -51,7 +51,7 @@ extension SampleLayout {
     _ planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, _ offset: Int
   ) {
     let count = Int(channels)
-    let factor = 0x1p-15 * gain.all
+    let factor = 0x1p-15 * gain.others
     var channel = count % 8 == 0 ? 0 : count &- 8
     repeat {
       unsafe cue_rt_read_int16_eight(

@@ -33,16 +33,6 @@ package enum MixerLaw: UInt8, BitwiseCopyable, Sendable {
   }
 }
 
-/// Gains of a bus: of the second channel, and of all others.
-struct MixerGains: BitwiseCopyable {
-  var all: Float
-  var second: Float
-  @_noLocks init(_ gain: Float) {
-    all = gain
-    second = gain
-  }
-}
-
 /// How a sound gets softer with its distance in metres. Control side: any thread.
 package struct DistanceLaw: ~Copyable {
   private let reference = Atomic<UInt32>(Float(1).bitPattern)
@@ -86,7 +76,7 @@ package struct MixerBusLevel: ~Copyable {
   /// True while the bus is faded out, because its source is about to change.
   private let isOut = Atomic<Bool>(false)
   /// The gains at the end of the latest render.
-  fileprivate var gains = MixerGains(0)
+  fileprivate var gains = ChannelGain(0)
   fileprivate var hasRun = false
 
   package init() {}
@@ -132,16 +122,17 @@ package struct Mixer: ~Copyable {
   }
 
   /// Returns the gains that a bus's parameters ask for.
-  @_noLocks private borrowing func target(_ bus: Int) -> MixerGains {
+  @_noLocks private borrowing func target(_ bus: Int) -> ChannelGain {
     let slots = unsafe buses[bus].slots
     let base: Float = unsafe isOn(bus) && !buses[bus].level.pointee.isFadedOut ? 1 : 0
-    var gains: MixerGains
+    var gains: ChannelGain
     switch law {
     case .multiChannel, .stereo:
-      gains = unsafe MixerGains(slots[0].value * base)
+      gains = unsafe ChannelGain(slots[0].value * base)
       let pan = unsafe law == .stereo ? 2 * slots[1].value - 1 : slots[2].value
-      gains.all *= 1 - max(0, pan)
-      gains.second *= 1 + min(0, pan)
+      let balance = ChannelGain(pan: pan)
+      gains.others *= balance.others
+      gains.second *= balance.second
     case .spatial:
       let turn = Double.pi / 180
       let azimuth = unsafe Double(slots[0].value)
@@ -149,19 +140,19 @@ package struct Mixer: ~Copyable {
       let side = cue_rt_sine(azimuth * turn) * cue_rt_sine((90 - abs(elevation)) * turn)
       let decibels = unsafe Double(slots[3].value)
       let gain = unsafe buses[bus].distance.gain(at: slots[2].value) * base
-      gains = MixerGains(gain * Float(cue_rt_power(10, decibels / 20)))
-      // Of one power wherever it is: the angle goes from 0 on the left to a quarter turn on the right.
+      gains = ChannelGain(gain * Float(cue_rt_power(10, decibels / 20)))
+      // The pan law of places is of one power wherever a sound is: the angle goes from 0 on the left to a quarter turn on the right.
       let angle = (side + 1) * Double.pi / 4
-      gains.all *= Float(cue_rt_sine(Double.pi / 2 - angle))
+      gains.others *= Float(cue_rt_sine(Double.pi / 2 - angle))
       gains.second *= Float(cue_rt_sine(angle))
     }
     return gains
   }
 
   /// Returns the gains of a bus, or of the output behind the last one.
-  @_noLocks private borrowing func wanted(_ bus: Int, isOutput: Bool) -> MixerGains {
+  @_noLocks private borrowing func wanted(_ bus: Int, isOutput: Bool) -> ChannelGain {
     if !isOutput { return target(bus) }
-    return unsafe law == .spatial ? MixerGains(1) : MixerGains(buses[bus].slots.pointee.value)
+    return unsafe law == .spatial ? ChannelGain(1) : ChannelGain(buses[bus].slots.pointee.value)
   }
 
   /// Returns the next part of a render in which gains change in a straight line.
@@ -171,7 +162,7 @@ package struct Mixer: ~Copyable {
   ///   - start: The first frame of the part.
   @_noLocks private borrowing func part(
     of bus: Int, from start: Int, frames: Int, _ setup: UnitSetup
-  ) -> (end: Int, from: MixerGains, to: MixerGains) {
+  ) -> (end: Int, from: ChannelGain, to: ChannelGain) {
     let isOutput = bus == setup.inputCount
     let slots = unsafe buses[bus].slots
     let count = isOutput ? (law == .spatial ? 0 : 1) : law.count
@@ -208,7 +199,7 @@ package struct Mixer: ~Copyable {
       }
       // A bus that is off renders no more once it is silent.
       let now = unsafe buses[bus].level.pointee.gains
-      var hasSound = isOn(bus) || now.all != 0 || now.second != 0
+      var hasSound = isOn(bus) || now.others != 0 || now.second != 0
       if !hasSound {
         hasSound = unsafe setup.hasChanges(of: buses[bus].slots, count: law.count)
       }
@@ -238,7 +229,7 @@ package struct Mixer: ~Copyable {
     var start = 0
     while start < frames {
       let part = part(of: output, from: start, frames: frames, setup)
-      let (from, to) = (part.from.all, part.to.all)
+      let (from, to) = (part.from.others, part.to.others)
       let count = part.end &- start
       for channel in 0..<sum.channels {
         let plane = unsafe sum.planes[channel] + start
@@ -252,8 +243,8 @@ package struct Mixer: ~Copyable {
 
   /// Adds a bus to the output. Its gains change in a straight line.
   @_noLocks private borrowing func add(
-    _ bus: Int, _ input: UnitBus, to sum: UnitBus, _ frames: Range<Int>, _ from: MixerGains,
-    _ to: MixerGains
+    _ bus: Int, _ input: UnitBus, to sum: UnitBus, _ frames: Range<Int>, _ from: ChannelGain,
+    _ to: ChannelGain
   ) {
     let count = frames.upperBound &- frames.lowerBound
     for channel in 0..<sum.channels {
@@ -265,7 +256,7 @@ package struct Mixer: ~Copyable {
         if channel >= input.channels { continue }
         source = channel
       }
-      let (first, last) = channel == 1 ? (from.second, to.second) : (from.all, to.all)
+      let (first, last) = channel == 1 ? (from.second, to.second) : (from.others, to.others)
       let step = (last - first) / Float(count)
       let plane = unsafe input.planes[source] + frames.lowerBound
       let target = unsafe sum.planes[channel] + frames.lowerBound

@@ -204,7 +204,7 @@ package struct SlicePlayer: ~Copyable {
     unsafe state.pointee.start = nil
   }
 
-  /// Plays what lies in a render.
+  /// Plays those parts of slices that lie within a render.
   ///
   /// - Parameter position: The player's frame at its beginning.
   @_noLocks private borrowing func play(_ output: UnitBus, _ position: Int64, _ frames: Int) -> Bool

@@ -94,7 +94,7 @@ package struct UnitBus: BitwiseCopyable {
   }
 }
 
-/// A function of the app that hears of a unit's renders.
+/// A function of the app that a unit calls before and after each render.
 @safe
 package struct UnitNotify: BitwiseCopyable, @unchecked Sendable {
   package let proc: cue_render_proc

@@ -159,7 +159,7 @@ extension JackClient {
       throw .noSuchPort(name: destination, server: serverName)
     }
     try connect(fullName(name), destination)
-    connectionBook.withLock { $0.add(name, destination) }
+    remember(name, destination)
   }
 
   func connect(_ source: String, toOurs name: String) throws(ServerError) {
@@ -167,7 +167,19 @@ extension JackClient {
       throw .noSuchSource(name: source, server: serverName)
     }
     try connect(source, fullName(name))
-    connectionBook.withLock { $0.add(name, source) }
+    remember(name, source)
+  }
+
+  /// Adds a connection that this client made to the book.
+  private func remember(_ name: String, _ destination: String) {
+    guard let known = whileOpen({ other(destination) }) else { return }
+    connectionBook.withLock { $0.add(name, known) }
+  }
+
+  /// A port of another client, by its full name.
+  private func other(_ name: String) -> ConnectionBook.Other {
+    ConnectionBook.Other(
+      name: name, address: unsafe UInt(bitPattern: jack_port_by_name(client, name)))
   }
 
   /// Returns true if a port of that full name and kind exists, or if the client is closed and
@@ -218,14 +230,7 @@ extension JackClient {
       for name in watched {
         guard let port = unsafe ownPort(name) else { continue }
         let others = unsafe Self.strings(jack_port_get_all_connections(client, port))
-        connections.append(
-          (
-            name,
-            others.map {
-              ConnectionBook.Other(
-                name: $0, address: unsafe UInt(bitPattern: jack_port_by_name(client, $0)))
-            }
-          ))
+        connections.append((name, others.map(other)))
       }
       return connectionBook.withLock { book in
         if book.version == version {

@@ -124,7 +124,7 @@ package final class Device: Sendable {
     client.show(appearance)
   }
 
-  /// Does that again on another client.
+  /// Tells patchbays the appearance again, after another client has taken the place of a lost one.
   func showAgain() {
     if let appearance = appearance.withLock({ $0 }) { client.show(appearance) }
   }

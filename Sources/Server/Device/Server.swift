@@ -44,9 +44,9 @@ package protocol ServerClient: AnyObject, Sendable {
   /// True if the caller that runs the cycles also reads the events. Such a device has no event
   /// thread and is not found by UID.
   var deliversEventsItself: Bool { get }
-  /// Input ports of the sound card, in order, which playback queues connect to.
+  /// JACK's ports that play on the sound card, in order, to which playback queues connect. JACK calls them input ports.
   var physicalOutputs: [String] { get }
-  /// Output ports of the sound card, in order, which recording queues connect to.
+  /// JACK's ports that record from the sound card, in order, to which recording queues connect.
   var physicalInputs: [String] { get }
   /// Returns the full names of the ports of other clients, in the server's order: those that take sound
   /// or MIDI for `.input`, those that give it for `.output`.

@@ -3,8 +3,8 @@ import Timeline
 
 /// MIDI controllers that move values of the document, and notes that start groups. The session's thread.
 extension RunningSession {
-  /// Does what the MIDI messages since the last call say. Of several movements of a controller, the last
-  /// one counts.
+  /// Moves the values and starts the groups that MIDI messages since the last call name. Of several movements
+  /// of a controller, the last one counts.
   func followMIDI(_ engine: SessionEngine) {
     guard let tap = engine.session.tap else { return }
     var groups: [Int] = []

@@ -109,7 +109,7 @@ import Testing
 
   @Test func aPortThatIsGoneInterruptsAndAPersonEnds() {
     var book = ConnectionBook()
-    book.add("out_1", "system:playback_1")
+    book.add("out_1", .init(name: "system:playback_1"))
     book.note("out_1", isConnectedTo: others("system:playback_1", "meter:in", "other:in"))
     #expect(
       changes(of: &book) { _ in true } == [
@@ -133,7 +133,7 @@ import Testing
 
   @Test func anotherPortOfTheNameInterrupts() {
     var book = ConnectionBook()
-    book.add("out_1", "rack:in")
+    book.add("out_1", .init(name: "rack:in"))
     for isKnown in [true, false] {
       book.note("out_1", isConnectedTo: others("rack:in"))
       book.appear(isKnown ? ["rack:in", "other:in"] : nil)
@@ -142,11 +142,11 @@ import Testing
         changes(of: &book) { _ in true } == [
           ConnectionChange(kind: .interrupted, port: "out_1", other: "rack:in")
         ])
-      book.add("out_1", "rack:in")
+      book.add("out_1", .init(name: "rack:in"))
     }
     // Somebody disconnects the port that has appeared.
     book.appear(["rack:in"])
-    book.add("out_1", "rack:in")
+    book.add("out_1", .init(name: "rack:in"))
     book.note("out_1", isConnectedTo: [])
     #expect(
       changes(of: &book) { _ in true } == [

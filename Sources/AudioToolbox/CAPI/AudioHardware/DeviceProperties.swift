@@ -17,7 +17,7 @@ struct DeviceProperties {
     }
   }
 
-  private func asking<R>(_ body: () throws(ServerError) -> R) throws(HardwareError) -> R {
+  private func translatingErrors<R>(_ body: () throws(ServerError) -> R) throws(HardwareError) -> R {
     do throws(ServerError) { return try body() } catch { throw .server(error) }
   }
 
@@ -75,7 +75,7 @@ struct DeviceProperties {
     case kAudioDevicePropertyDeviceIsRunningSomewhere:
       CopiedValue(
         UInt32(
-          try asking { () throws(ServerError) in try device.open().client.cardIsInUse } ? 1 : 0))
+          try translatingErrors { () throws(ServerError) in try device.open().client.cardIsInUse } ? 1 : 0))
     case kAudioDevicePropertyDeviceCanBeDefaultDevice,
       kAudioDevicePropertyDeviceCanBeDefaultSystemDevice:
       CopiedValue(UInt32(object.isDefault ? 1 : 0))
@@ -120,13 +120,13 @@ struct DeviceProperties {
       let rate = try facts.sampleRate
       return CopiedValue(array: [AudioValueRange(mMinimum: rate, mMaximum: rate)])
     case kAudioDevicePropertyBufferFrameSize:
-      return CopiedValue(UInt32(try asking { () throws(ServerError) in try device.bufferFrames }))
+      return CopiedValue(UInt32(try translatingErrors { () throws(ServerError) in try device.bufferFrames }))
     case kAudioDevicePropertyBufferFrameSizeRange:
       return CopiedValue(Self.range(HardwareDevice.bufferFrameRange, times: 1))
     case kAudioDevicePropertyBufferSize:
       let bytes = 4 * (try channels(request.scope))
       return CopiedValue(
-        UInt32(try asking { () throws(ServerError) in try device.bufferFrames } * bytes))
+        UInt32(try translatingErrors { () throws(ServerError) in try device.bufferFrames } * bytes))
     case kAudioDevicePropertyBufferSizeRange:
       return CopiedValue(
         Self.range(HardwareDevice.bufferFrameRange, times: 4 * (try channels(request.scope))))
@@ -136,7 +136,7 @@ struct DeviceProperties {
     case kAudioDevicePropertyLatency:
       let facts = try facts
       if request.scope == .input { return CopiedValue(UInt32(facts.inputLatency)) }
-      let added = try asking { () throws(ServerError) in try device.addedLatency }
+      let added = try translatingErrors { () throws(ServerError) in try device.addedLatency }
       return CopiedValue(UInt32(facts.outputLatency + added))
     default: return nil
     }
@@ -209,7 +209,7 @@ struct DeviceProperties {
   }
 
   private func channelName(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue? {
-    let client = try asking { () throws(ServerError) in try device.open().client }
+    let client = try translatingErrors { () throws(ServerError) in try device.open().client }
     let names = request.scope == .input ? client.physicalInputs : client.physicalOutputs
     guard names.indices.contains(Int(request.element) - 1) else { return nil }
     let name = names[Int(request.element) - 1]
@@ -381,7 +381,7 @@ struct DeviceProperties {
       throw .refused(
         "a buffer has \(range.lowerBound) to \(range.upperBound) frames, not \(frames)")
     }
-    let isDone = try asking { () throws(ServerError) in
+    let isDone = try translatingErrors { () throws(ServerError) in
       try device.setBufferFrames(frames, askingServer: HardwareDevice.asksServerForPeriod)
     }
     if !isDone { throw .refused("the server refuses a period of \(frames) frames") }

@@ -36,7 +36,7 @@ final class QueueRoutes: Sendable {
   {
     try control.withLock { _ throws(QueueEffectError) in
       if let route = state.withLock({ $0.routes[handle] }) {
-        try asking { () throws(EffectError) in
+        try translatingErrors { () throws(EffectError) in
           try route.graph.setEffects(units, of: route.strip)
         }
         if queue.hasEnded { route.graph.settle() }
@@ -66,19 +66,19 @@ final class QueueRoutes: Sendable {
     do throws(QueueError) { try queue.checkNotPrimed() } catch { throw .queue(error) }
     let old = state.withLock { $0.routes[handle] }
     if let old {
-      try asking { () throws(EffectError) in try old.graph.setEffects([], of: old.strip) }
+      try translatingErrors { () throws(EffectError) in try old.graph.setEffects([], of: old.strip) }
     }
     if mixer == nil && effects.isEmpty {
       try play(queue, handle, through: nil)
     } else {
       let key = mixer.map { ObjectIdentifier($0) }
       let channels = queue.format.channels
-      let graph = try asking { () throws(EffectError) in
+      let graph = try translatingErrors { () throws(EffectError) in
         if let key, let known = state.withLock({ $0.graphs[key] }) { return known }
         return try EffectGraph(
           on: JackServer(), named: QueueHandle.programName, channels: channels, mixer: mixer)
       }
-      let strip = try asking { () throws(EffectError) in
+      let strip = try translatingErrors { () throws(EffectError) in
         do throws(EffectError) {
           return try graph.addStrip(named: "queue", channels: channels, bus: bus, effects: effects)
         } catch {
@@ -128,7 +128,7 @@ final class QueueRoutes: Sendable {
     }
   }
 
-  private func asking<R>(_ body: () throws(EffectError) -> R) throws(QueueEffectError) -> R {
+  private func translatingErrors<R>(_ body: () throws(EffectError) -> R) throws(QueueEffectError) -> R {
     do throws(EffectError) { return try body() } catch { throw .effect(error) }
   }
 }

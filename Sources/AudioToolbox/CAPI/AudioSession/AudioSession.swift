@@ -73,7 +73,7 @@ public func AudioSessionSetActiveWithFlags(_ active: Bool, _ inFlags: UInt32) ->
 private func setActive(_ function: String, _ active: Bool) -> OSStatus {
   unsafe withSession(function) { (session) throws(SessionFailure) in
     if active {
-      try asking { () throws(SessionError) in try session.activate() }
+      try translatingErrors { () throws(SessionError) in try session.activate() }
     } else {
       session.deactivate()
     }

@@ -49,6 +49,6 @@ enum SessionFailure: APIFailure {
 }
 
 /// Runs a call of the session.
-func asking<R>(_ body: () throws(SessionError) -> R) throws(SessionFailure) -> R {
+func translatingErrors<R>(_ body: () throws(SessionError) -> R) throws(SessionFailure) -> R {
   do throws(SessionError) { return try body() } catch { throw .session(error) }
 }

@@ -60,16 +60,16 @@ struct SessionProperties {
   /// Returns the value of a property.
   func value(_ id: AudioSessionPropertyID) throws(SessionFailure) -> CopiedValue {
     guard try SessionProperty(id).isReadable else { throw .notReadable(id) }
-    if let value = note(id) { return value }
+    if let value = setting(id) { return value }
     if id == kAudioSessionProperty_InterruptionType {
       guard SessionListeners.shared.isEndingInterruption else { throw .notReadable(id) }
       return CopiedValue(UInt32(kAudioSessionInterruptionType_ShouldResume))
     }
-    return try asking { () throws(SessionError) in try hardware(id) }
+    return try translatingErrors { () throws(SessionError) in try hardware(id) }
   }
 
-  /// Returns what the program has set.
-  private func note(_ id: AudioSessionPropertyID) -> CopiedValue? {
+  /// Returns a value that the program has set; nil for a property that it cannot set.
+  private func setting(_ id: AudioSessionPropertyID) -> CopiedValue? {
     switch id {
     case kAudioSessionProperty_PreferredHardwareSampleRate:
       CopiedValue(session.preferredSampleRate)
@@ -121,10 +121,10 @@ struct SessionProperties {
     switch id {
     case kAudioSessionProperty_PreferredHardwareSampleRate:
       let rate = unsafe data.loadUnaligned(as: Float64.self)
-      try asking { () throws(SessionError) in try session.setPreferredSampleRate(rate) }
+      try translatingErrors { () throws(SessionError) in try session.setPreferredSampleRate(rate) }
     case kAudioSessionProperty_PreferredHardwareIOBufferDuration:
       let seconds = unsafe Double(data.loadUnaligned(as: Float32.self))
-      try asking { () throws(SessionError) in try session.setPreferredBufferDuration(seconds) }
+      try translatingErrors { () throws(SessionError) in try session.setPreferredBufferDuration(seconds) }
     default: try set(id, unsafe data.loadUnaligned(as: UInt32.self))
     }
   }
@@ -136,20 +136,20 @@ struct SessionProperties {
       session.setCategory(category)
     case kAudioSessionProperty_Mode:
       guard let mode = SessionMode(code: value) else { throw .badValue(id, value) }
-      try asking { () throws(SessionError) in try session.setMode(mode) }
+      try translatingErrors { () throws(SessionError) in try session.setMode(mode) }
     case kAudioSessionProperty_OverrideAudioRoute:
       guard
         [kAudioSessionOverrideAudioRoute_None, kAudioSessionOverrideAudioRoute_Speaker]
           .contains(value)
       else { throw .badValue(id, value) }
-      try asking { () throws(SessionError) in
+      try translatingErrors { () throws(SessionError) in
         try session.overrideOutput(toSpeaker: value == kAudioSessionOverrideAudioRoute_Speaker)
       }
     default:
       let option: SessionOptions =
         id == kAudioSessionProperty_OverrideCategoryMixWithOthers
         ? .mixWithOthers : .defaultToSpeaker
-      try asking { () throws(SessionError) in try session.setOption(option, value != 0) }
+      try translatingErrors { () throws(SessionError) in try session.setOption(option, value != 0) }
     }
   }
 }

@@ -26,7 +26,7 @@ private func checkForeign(_ status: OSStatus) throws(AudioUnitError) {
 @c @implementation
 public func AudioUnitInitialize(_ inUnit: AudioUnit) -> OSStatus {
   unsafe withUnit(inUnit, "AudioUnitInitialize") { unit throws(AudioUnitError) in
-    try asking { () throws(UnitError) in try unit.unit.initialize() }
+    try translatingErrors { () throws(UnitError) in try unit.unit.initialize() }
   }
 }
 
@@ -172,7 +172,7 @@ public func AudioUnitAddRenderNotify(
   unsafe withUnit(
     inUnit, "AudioUnitAddRenderNotify", needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
   ) { unit throws(AudioUnitError) in
-    try asking { () throws(UnitError) in
+    try translatingErrors { () throws(UnitError) in
       try unsafe unit.unit.add(
         UnitNotify(unsafeBitCast(inProc, to: cue_render_proc.self), inProcUserData))
     }
@@ -188,7 +188,7 @@ public func AudioUnitRemoveRenderNotify(
   unsafe withUnit(
     inUnit, "AudioUnitRemoveRenderNotify", needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
   ) { unit throws(AudioUnitError) in
-    try asking { () throws(UnitError) in
+    try translatingErrors { () throws(UnitError) in
       try unsafe unit.unit.remove(
         UnitNotify(unsafeBitCast(inProc, to: cue_render_proc.self), inProcUserData))
     }
@@ -391,10 +391,10 @@ private func output(_ unit: UnitHandle) throws(AudioUnitError) -> OutputUnit {
 public func AudioOutputUnitStart(_ ci: AudioUnit) -> OSStatus {
   unsafe withUnit(ci, "AudioOutputUnitStart") { unit throws(AudioUnitError) in
     if let foreign = unit.foreign {
-      return try asking { () throws(UnitError) in try foreign.start(true) }
+      return try translatingErrors { () throws(UnitError) in try foreign.start(true) }
     }
     let output = try output(unit)
-    try asking { () throws(UnitError) in try output.start() }
+    try translatingErrors { () throws(UnitError) in try output.start() }
   }
 }
 
@@ -403,7 +403,7 @@ public func AudioOutputUnitStart(_ ci: AudioUnit) -> OSStatus {
 public func AudioOutputUnitStop(_ ci: AudioUnit) -> OSStatus {
   unsafe withUnit(ci, "AudioOutputUnitStop") { unit throws(AudioUnitError) in
     if let foreign = unit.foreign {
-      return try asking { () throws(UnitError) in try foreign.start(false) }
+      return try translatingErrors { () throws(UnitError) in try foreign.start(false) }
     }
     try output(unit).stop()
   }

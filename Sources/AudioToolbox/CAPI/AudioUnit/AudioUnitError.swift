@@ -73,6 +73,6 @@ private func propertyName(_ id: UInt32) -> String {
 }
 
 /// Runs a call of the units' module.
-func asking<R>(_ body: () throws(UnitError) -> R) throws(AudioUnitError) -> R {
+func translatingErrors<R>(_ body: () throws(UnitError) -> R) throws(AudioUnitError) -> R {
   do throws(UnitError) { return try body() } catch { throw .unit(error) }
 }

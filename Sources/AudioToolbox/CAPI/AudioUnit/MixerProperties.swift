@@ -35,7 +35,7 @@ extension UnitProperty {
     case kAudioUnitProperty_SupportedChannelLayoutTags:
       guard unit is MixerUnit || unit is MatrixUnit else { return nil }
       let side = try side()
-      _ = try asking { () throws(UnitError) in try unit.bus(side, element) }
+      _ = try translatingErrors { () throws(UnitError) in try unit.bus(side, element) }
       return entry(CopiedValue(array: layoutTags(side)))
     default: return nil
     }

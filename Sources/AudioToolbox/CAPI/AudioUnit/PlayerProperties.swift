@@ -76,7 +76,7 @@ extension UnitProperty {
     } else {
       throw .unit(.invalidValue("the start has neither a sample time nor a host time"))
     }
-    try asking { () throws(UnitError) in try player.start(start) }
+    try translatingErrors { () throws(UnitError) in try player.start(start) }
   }
 
   /// The frame that a time stamp asks for; nil if it asks for none.
@@ -112,7 +112,7 @@ extension UnitProperty {
     let samples = unsafe UnsafeMutableRawPointer(list).assumingMemoryBound(to: cue_buffer_list.self)
     unsafe slice.pointer.pointee.mFlags = []
     let start = try unsafe frame(slice.pointer.pointee.mTimeStamp)
-    try asking { () throws(UnitError) in
+    try translatingErrors { () throws(UnitError) in
       try unsafe player.play(
         samples, frames: Int(slice.pointer.pointee.mNumberFrames), start: start
       ) { slice.follow($0) }
@@ -146,7 +146,7 @@ extension UnitProperty {
     guard unsafe region.mStartFrame >= 0 else {
       throw .unit(.invalidValue("a region begins at frame 0 or later"))
     }
-    let format = try asking { () throws(UnitError) in try player.bus(.output, 0).format }
+    let format = try translatingErrors { () throws(UnitError) in try player.bus(.output, 0).format }
     let source = try FileSource(
       open.media, handle: file, channels: format.channels, sampleRate: format.sampleRate)
     let (frames, loops) = unsafe (region.mFramesToPlay, region.mLoopCount)
@@ -155,7 +155,7 @@ extension UnitProperty {
       frames: frames == .max ? nil : Int64(frames), loops: loops == .max ? .max - 1 : Int(loops))
     let proc = unsafe region.mCompletionProc
     let data = unsafe UInt(bitPattern: region.mCompletionProcUserData)
-    try asking { () throws(UnitError) in
+    try translatingErrors { () throws(UnitError) in
       try player.play(part) { end in
         let status: OSStatus
         switch end {

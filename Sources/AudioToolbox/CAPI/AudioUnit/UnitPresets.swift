@@ -53,7 +53,7 @@ extension UnitProperty {
 
   private func setPresentPreset(_ preset: AUPreset) throws(AudioUnitError) {
     let name = unsafe preset.presetName?.takeUnretainedValue().string ?? ""
-    try asking { () throws(UnitError) in
+    try translatingErrors { () throws(UnitError) in
       try unit.setPreset(UnitPreset(number: unsafe preset.presetNumber, name: name))
     }
   }
@@ -61,7 +61,7 @@ extension UnitProperty {
   // MARK: Class info
 
   private func classInfo() throws(AudioUnitError) -> CopiedValue {
-    let settings = try asking { () throws(UnitError) in try unit.settings() }
+    let settings = try translatingErrors { () throws(UnitError) in try unit.settings() }
     let description = handle.component.description
     let data = Self.data(settings.values)
     var entries: [(String, AnyObject)] = [
@@ -142,7 +142,7 @@ extension UnitProperty {
       name: Self.text(kAUPresetNameKey, in: info) ?? "")
     let settings = UnitSettings(
       values: values, pluginState: Self.text(kAUPresetLV2StateKey, in: info), preset: preset)
-    try asking { () throws(UnitError) in try unit.restore(settings) }
+    try translatingErrors { () throws(UnitError) in try unit.restore(settings) }
   }
 
   /// Returns an entry of a dictionary if it is of a type.

@@ -59,7 +59,7 @@ struct UnitProperty {
     switch id {
     case kAudioUnitProperty_MaximumFramesPerSlice:
       return entry(get: { UInt32(unit.maximumFrames) }) { (frames) throws(AudioUnitError) in
-        try asking { () throws(UnitError) in try unit.setMaximumFrames(Int(frames)) }
+        try translatingErrors { () throws(UnitError) in try unit.setMaximumFrames(Int(frames)) }
       }
     case kAudioUnitProperty_Latency: return entry(get: { Float64(unit.latencySeconds) })
     case kAudioUnitProperty_TailTime: return entry(get: { Float64(unit.tailSeconds) })
@@ -77,7 +77,7 @@ struct UnitProperty {
     case kAudioUnitProperty_RenderQuality:
       guard let quality = unit.quality else { return nil }
       return entry(get: { quality }) { (quality) throws(AudioUnitError) in
-        try asking { () throws(UnitError) in try unit.setQuality(quality) }
+        try translatingErrors { () throws(UnitError) in try unit.setQuality(quality) }
       }
     case kAudioUnitProperty_InPlaceProcessing: return entry(flag: false) { _ in }
     case kAudioUnitProperty_ShouldAllocateBuffer: return entry(flag: true) { _ in }
@@ -87,7 +87,7 @@ struct UnitProperty {
         return entry(get: { UInt32(LV2Unit.mostBands) })
       }
       return entry(get: { UInt32(count) }) { (count) throws(AudioUnitError) in
-        try asking { () throws(UnitError) in try equaliser.setBandCount(Int(count)) }
+        try translatingErrors { () throws(UnitError) in try equaliser.setBandCount(Int(count)) }
       }
     default: return nil
     }
@@ -101,7 +101,7 @@ struct UnitProperty {
     let side = scope == kAudioUnitScope_Global ? .output : Unit.Side(rawValue: scope)
     func known() throws(AudioUnitError) -> (side: Unit.Side, bus: Unit.Bus) {
       guard let side else { throw .unit(.invalidScope(scope)) }
-      return (side, try asking { () throws(UnitError) in try unit.bus(side, element) })
+      return (side, try translatingErrors { () throws(UnitError) in try unit.bus(side, element) })
     }
     let (unit, element) = (unit, element)
     switch id {
@@ -111,7 +111,7 @@ struct UnitProperty {
       let get = { UInt32(unit.busCount(side)) }
       guard unit.canSetBusCount(side) else { return entry(get: get) }
       return entry(get: get) { (count) throws(AudioUnitError) in
-        try asking { () throws(UnitError) in try unit.setBusCount(Int(count), side) }
+        try translatingErrors { () throws(UnitError) in try unit.setBusCount(Int(count), side) }
       }
     case kAudioUnitProperty_StreamFormat:
       let (side, bus) = try known()
@@ -136,7 +136,7 @@ struct UnitProperty {
         },
         set: { (data) throws(AudioUnitError) in
           let name = unsafe try input(data, UnsafeRawPointer?.self)
-          try asking { () throws(UnitError) in
+          try translatingErrors { () throws(UnitError) in
             try unit.setName(unsafe HardwareRequest.string(name), side, element)
           }
         })
@@ -145,7 +145,7 @@ struct UnitProperty {
       let bytes =
         bus.layout.isEmpty ? ChannelLayout(channels: bus.format.channels).bytes : bus.layout
       return unsafe entry(CopiedValue(bytes: bytes)) { (data) throws(AudioUnitError) in
-        try asking { () throws(UnitError) in
+        try translatingErrors { () throws(UnitError) in
           try unit.setLayout(unsafe Array(data), side, element)
         }
       }
@@ -173,7 +173,7 @@ struct UnitProperty {
       }
     }
     return unsafe callbackEntry { (proc, data) throws(AudioUnitError) in
-      try asking { () throws(UnitError) in try unsafe unit.setCallback(proc, data, bus) }
+      try translatingErrors { () throws(UnitError) in try unsafe unit.setCallback(proc, data, bus) }
     }
   }
 
@@ -187,7 +187,7 @@ struct UnitProperty {
             + "\(format.mChannelsPerFrame) channels, flags \(format.mFormatFlags), "
             + "\(format.mBytesPerFrame) bytes a frame, \(format.mSampleRate) Hz"))
     }
-    try asking { () throws(UnitError) in try unit.setFormat(wanted, side, element) }
+    try translatingErrors { () throws(UnitError) in try unit.setFormat(wanted, side, element) }
   }
 
   /// The entry of a callback, which an app also removes by passing nothing.
@@ -214,7 +214,7 @@ struct UnitProperty {
       }
       output = unsafe connection.sourceOutputNumber
     }
-    try asking { () throws(UnitError) in
+    try translatingErrors { () throws(UnitError) in
       try unit.connect(source?.unit, output: output, to: bus)
     }
   }
@@ -233,20 +233,20 @@ struct UnitProperty {
         do throws(HardwareError) { device = try HardwareObjects.shared.device(number) } catch {
           throw .unit(.invalidValue(error.reason))
         }
-        try asking { () throws(UnitError) in try output.setHardware(device.device) }
+        try translatingErrors { () throws(UnitError) in try output.setHardware(device.device) }
       }
     case kAudioOutputUnitProperty_IsRunning: return entry(flag: output.isRunning)
     case kAudioUnitProperty_CPULoad: return entry(get: { Float32(output.load) })
     case kAudioOutputUnitProperty_EnableIO:
       return entry(flag: isInput ? output.records : output.plays) {
         (isOn) throws(AudioUnitError) in
-        try asking { () throws(UnitError) in
+        try translatingErrors { () throws(UnitError) in
           if isInput { try output.setRecords(isOn) } else { try output.setPlays(isOn) }
         }
       }
     case kAudioOutputUnitProperty_HasIO:
       return entry(
-        flag: try asking { () throws(UnitError) in
+        flag: try translatingErrors { () throws(UnitError) in
           try output.hasDirection(isInput ? .input : .output)
         })
     case kAudioOutputUnitProperty_SetInputCallback:
@@ -255,7 +255,7 @@ struct UnitProperty {
       return entry(flag: output.countsFromZero) { output.setCountsFromZero($0) }
     case kAudioOutputUnitProperty_ChannelMap:
       let bus = isInput ? 1 : 0
-      let count = try asking { () throws(UnitError) in
+      let count = try translatingErrors { () throws(UnitError) in
         try output.bus(.output, UInt32(bus)).format.channels
       }
       let map = output.channelMap(bus) ?? (0..<Int32(count)).map { $0 }

@@ -69,7 +69,7 @@ CF_ENUM(AudioUnitPropertyID) {
   /// unit only. A smaller size, without the last functions, will do.
   kAudioUnitProperty_HostCallbacks = 27,
   /// AUPreset, global: as kAudioUnitProperty_PresentPreset, but the unit keeps the name, until another
-  /// preset is asked for. Its successor is easier to use right.
+  /// preset is asked for. kAudioUnitProperty_PresentPreset replaces it, and hands the name over to its caller.
   kAudioUnitProperty_CurrentPreset = 28,
   /// UInt32: whether renders may overwrite the memory of their source. They never do, whatever is set.
   kAudioUnitProperty_InPlaceProcessing = 29,

@@ -13,7 +13,8 @@ final class OwnerReference: Sendable {
 /// A voice or a recorder that is attached to a device, with its ports.
 @safe
 struct Attachment {
-  /// How far the removal of a voice has come that is held for good.
+  /// What the device waits for before it removes the ports of a retired voice: one whose memory it keeps, since a
+  /// cycle that does not end may read it.
   enum Retirement {
     /// The ports are silent once the first `until` cycles are over.
     case silencing(until: UInt64)
@@ -22,7 +23,7 @@ struct Attachment {
   }
 
   let memory: any CycleMemory
-  /// Nil for a voice that is held for good.
+  /// Nil for a retired voice.
   var owner: OwnerReference?
   /// None while the server is gone.
   var ports: [ClientPort]
@@ -31,7 +32,7 @@ struct Attachment {
   let prefix: String
   /// The mono voice to which `ports[1]` belongs as its second port.
   var spreadVoice: VoiceMemory?
-  /// Set for a voice that is held for good.
+  /// Set for a retired voice.
   var retirement: Retirement?
 }
 
@@ -158,7 +159,7 @@ final class Attachments: Sendable {
     }
   }
 
-  /// Names of the ports of voices that are held for good.
+  /// Names of the ports of retired voices.
   var retiredPortNames: Set<String> {
     withLock { state in
       Set(state.entries.lazy.filter { $0.retirement != nil }.flatMap(\.portNames))

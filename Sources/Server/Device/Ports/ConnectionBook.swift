@@ -37,7 +37,7 @@ final class ChangedPorts: @unchecked Sendable {
 
 /// Known connections of this client's ports, and their changes.
 struct ConnectionBook {
-  /// Counts the calls by which this client said what it does itself: `add`, `remove` and `begin`.
+  /// Counts the changes that this client itself made to its ports and connections: `add`, `remove` and `begin`.
   private(set) var version = 0
   private var connections: [String: [Other]] = [:]
   private var changes: [ConnectionChange] = []
@@ -111,11 +111,11 @@ struct ConnectionBook {
   }
 
   /// Adds a connection that this client made itself, which is not reported as a change.
-  mutating func add(_ port: String, _ other: String) {
+  mutating func add(_ port: String, _ other: Other) {
     version += 1
-    appeared[other] = nil
-    if !connections[port, default: []].contains(where: { $0.name == other }) {
-      connections[port, default: []].append(Other(name: other))
+    appeared[other.name] = nil
+    if !connections[port, default: []].contains(where: { $0.name == other.name }) {
+      connections[port, default: []].append(other)
     }
   }
 
