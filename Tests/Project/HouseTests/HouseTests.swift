@@ -24,8 +24,10 @@ import Testing
   private static func sources(of module: String, endingWith end: String = ".swift") -> [(
     name: String, text: String
   )] {
-    files(in: "Sources/\(module)", endingWith: end, deep: true).filter { !$0.contains(".docc/") }
-      .map { ($0, text(of: repository.appendingPathComponent("Sources/\(module)/\($0)"))) }
+    let folder = "Sources/\(module)"
+    let names = files(in: folder, endingWith: end, deep: true).filter { !$0.contains(".docc/") }
+    #expect(!names.isEmpty, "\(folder)")
+    return names.map { ($0, text(of: repository.appendingPathComponent("\(folder)/\($0)"))) }
   }
 
   private static func imports(of text: String) -> [String] {

@@ -360,7 +360,7 @@ struct JackReturnTests {
     let samples = sound(capture)
     let expected = heard(capture, from: 1, at: samples.startIndex, changes: changes)
     let wrong = zip(samples, expected).count { $0 != $1 }
-    #expect(wrong == 0, "\(capture.gaps)")
+    #expect(wrong == 0 && !samples.isEmpty, "\(capture.gaps)")
   }
 
   @Test("19: the first pan gives one channel its second port, and neither side clicks")

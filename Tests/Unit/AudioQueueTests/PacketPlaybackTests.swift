@@ -103,7 +103,7 @@ import Testing
   /// The remainder in the packet table of a file counts so, too.
   @Test(
     "18: the end of a lossless sound is trimmed from the end of a full packet",
-    arguments: codecs.filter(\.isLossless), [0, 100, 5000])
+    arguments: [Codec.alac, .flac], [0, 100, 5000])
   func shortLastPacket(codec: Codec, trimmed: Int) throws {
     let sound = try CodedSound(codec, frames: 20_000)
     let missing = sound.packets.count * sound.format.framesPerPacket - 20_000

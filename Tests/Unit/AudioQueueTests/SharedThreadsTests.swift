@@ -106,6 +106,7 @@ import Testing
     let other = DispatchSemaphore(value: 0)
     SharedThreadContext({ other.signal() }, on: threads).wake()
     #expect(come(other))
+    #expect(begun.wait(timeout: .now()) == .timedOut)
     #expect(log.overlaps.load(ordering: .sequentiallyConsistent) == 0)
   }
 

@@ -66,7 +66,7 @@ import Testing
     rig.graph.prepare(blockFrames: 256)
     rig.run(512, period: 256)
     let wrong = rig.heard["out"]!.enumerated().filter {
-      abs($0.element - max(0.5, 1 - 0.5 * Float($0.offset) / 480)) >= 1e-6
+      !(abs($0.element - max(0.5, 1 - 0.5 * Float($0.offset) / 480)) < 1e-6)
     }
     #expect(wrong.isEmpty)
     rig.settle()

@@ -152,7 +152,7 @@ import Testing
         let link = last + "/click.wav"
         #expect(
           FileManager.default.contents(atPath: link)
-            == FileManager.default.contents(atPath: sample.path))
+            == FileManager.default.contents(atPath: bundled))
         let target = try FileManager.default.destinationOfSymbolicLink(atPath: link)
         #expect(target == "../click.wav")
         try sampler.restore(PluginState(folder: last, world: installed))

@@ -246,9 +246,10 @@ private final class Rig {
   @Test func manyVoicesPlayTheirOwnSamples() throws {
     try withManyVoices { server, sounds in
       for _ in 0..<3 { server.cycle(frames: 64) }
-      for (voice, output) in server.clients[0].samples.enumerated() {
+      let heard = server.clients[0].samples
+      for (voice, sound) in sounds.enumerated() {
         #expect(
-          Array(output[10..<110]) == sounds[voice] && output[110...].allSatisfy { $0 == 0 },
+          Array(heard[voice][10..<110]) == sound && heard[voice][110...].allSatisfy { $0 == 0 },
           "\(voice)")
       }
     }

@@ -10,7 +10,6 @@ import Testing
     // Coding through Foundation gives the same.
     let data = try JSONEncoder().encode(document)
     #expect(try JSONDecoder().decode(SessionDocument.self, from: data) == document)
-    #expect(SessionStore.text(of: document) == text)
   }
 
   @Test func defaultsAreNotWritten() throws {

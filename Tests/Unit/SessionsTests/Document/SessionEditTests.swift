@@ -173,6 +173,7 @@ import Testing
       // “null” is a text for a text's field.
       if message.isEmpty {
         try set(text, in: &document)
+        #expect(document.tracks[0].chain[0].parameters.isEmpty)
       } else {
         let path = try SessionPath(String(text.prefix { $0 != "=" }))
         let error = try #require(throws: SessionError.self) {

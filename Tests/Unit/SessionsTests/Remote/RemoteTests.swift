@@ -347,13 +347,16 @@ final class RecordingTarget: RemoteTarget {
       ]
     }
     var desk = RemoteDesk(target)
-    for pattern in [
-      String(repeating: "*a", count: 8) + "b", String(repeating: "*a", count: 100),
-      String(repeating: "{a,aa}", count: 8) + "b", String(repeating: "?", count: 250),
-      String(repeating: "x", count: 5000) + "*",
+    for (pattern, words) in [
+      (String(repeating: "*a", count: 8) + "b", "no address"),
+      (String(repeating: "*a", count: 100), "too long"),
+      (String(repeating: "{a,aa}", count: 8) + "b", "no address"),
+      (String(repeating: "?", count: 250), "too long"),
+      (String(repeating: "x", count: 5000) + "*", "too long"),
     ] {
       let answers = try ask(&desk, OSCMessage("/cuejack/" + pattern))
       #expect(answers.first?.address == "/cuejack/error")
+      #expect(answers.first?.arguments.last?.text?.contains(words) == true, "\(answers)")
     }
   }
 

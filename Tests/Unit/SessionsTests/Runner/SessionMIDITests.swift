@@ -22,9 +22,10 @@ import Testing
     #expect(found.contains(.controller(.nrpn, number: 300, channel: 1, position: 1)))
     // A registered parameter is none of them.
     #expect(
-      events([[0xB0, 99, 2], [0xB0, 98, 44], [0xB0, 101, 0], [0xB0, 6, 1]]).allSatisfy {
-        if case .controller(.nrpn, _, _, _) = $0 { false } else { true }
-      })
+      events([[0xB0, 99, 2], [0xB0, 98, 44], [0xB0, 101, 0], [0xB0, 6, 1]])
+        == ([(99, 2), (98, 44), (101, 0), (6, 1)] as [(Int, Double)]).map {
+          SessionMIDIEvent.controller(.controller, number: $0, channel: 1, position: $1 / 127)
+        })
   }
 
   @Test func channelsAreTold() throws {

@@ -63,7 +63,10 @@ final class SessionRig {
   /// The output of a port in a range of device frames.
   func samples(of port: String, _ frames: Range<Int>) -> [Float] {
     let all = samples(of: port)
-    guard frames.upperBound <= all.count else { return [] }
+    guard frames.upperBound <= all.count else {
+      Issue.record("\(port) has \(all.count) frames, not \(frames)")
+      return []
+    }
     return Array(all[frames])
   }
 }
