@@ -100,6 +100,7 @@ import Testing
         #expect(needs.status == 0)
         #expect(!needs.output.contains("not found"), "\(name)\n\(needs.output)")
         let path = try run("readelf", ["-d", file])
+        #expect(path.output.contains("(NEEDED)"))
         #expect(!path.output.contains(builtProducts.path), "\(name)\n\(path.output)")
       }
       let help = try run(

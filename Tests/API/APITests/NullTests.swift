@@ -35,9 +35,10 @@ import Testing
   @Test func everyFunctionIsAmongTheRandomCalls() throws {
     let program = repository.appendingPathComponent("Tests/API/APITests/Programs/calls.c")
     let text = try String(contentsOf: program, encoding: .utf8)
+    let called = text.matches(of: /([A-Za-z]+)\(/).map { String($0.1) }
     // These write to standard output.
     let missing = try PublicHeaders.functions().subtracting(["AudioObjectShow", "CAShow"])
-      .filter { !text.contains("\($0)(") }
+      .subtracting(called)
     #expect(missing.isEmpty, "calls.c has no call of \(missing.sorted())")
   }
 }

@@ -165,7 +165,8 @@ extension [[Float]] {
 /// Returns the ratio of the expected sound to its difference from the found one, in decibels, for the
 /// channel where it is lowest.
 func signalToNoise(_ found: [[Float]], _ expected: [[Float]]) -> Double {
-  zip(found, expected).map { found, expected in
+  guard found.map(\.count) == expected.map(\.count) else { return -.infinity }
+  return zip(found, expected).map { found, expected in
     var (signal, noise) = (0.0, 0.0)
     for (a, b) in zip(found, expected) {
       signal += Double(b * b)

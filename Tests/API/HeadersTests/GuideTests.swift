@@ -10,7 +10,6 @@ import Testing
     let header: String
     let tests: [String]
 
-    var isOfSession: Bool { header == GuideTests.sessionHeader }
     /// The last word of the symbol: the field, or the symbol itself.
     var word: String { symbol.split(separator: ".").last.map(String.init) ?? symbol }
 
@@ -26,12 +25,7 @@ import Testing
     }
   }
 
-  private static let sessionHeader = "AudioToolbox/AudioSession.h"
   private static let folder = "\(package)/Tests/API"
-
-  /// The audio session's rows wait for its header.
-  private static let hasSession = FileManager.default.fileExists(
-    atPath: "\(include)/\(sessionHeader)")
 
   private static func text(_ path: String) -> String? {
     try? String(contentsOfFile: path, encoding: .utf8)
@@ -56,7 +50,7 @@ import Testing
     Row(
       symbol: code(cells[0]).first ?? "", kind: cells[1], header: code(cells[2]).first ?? "",
       tests: code(cells[3]))
-  }.filter { hasSession || !$0.isOfSession }
+  }
 
   private static func path(ofTest name: String) -> String {
     if name.hasPrefix("Guide/") { return "\(folder)/\(name)" }
@@ -71,7 +65,7 @@ import Testing
     text.range(of: "\\b\(word)\\b", options: .regularExpression) != nil
   }
 
-  private static let listings = ["AQPlayer.cpp", "MixerHostAudio.c", "aurioTouch.cpp"]
+  private static let listings = ["AQPlayer.cpp", "MixerHostAudio.c", "aurioTouch.cpp", "session.c"]
 
   // MARK: Symbols
 
@@ -113,7 +107,6 @@ import Testing
 
   /// The words that Swift has for the guide's Objective-C, and their tests.
   @Test func theSessionOfSwiftHasItsParts() throws {
-    guard Self.hasSession else { return }
     let rows = Self.rows(columns: 2)
     #expect(rows.count >= 8)
     let sources = "\(package)/Sources/AudioToolbox/Swift"
@@ -133,8 +126,7 @@ import Testing
   /// They compile with both kinds of samples, and the library has all functions that they call.
   @Test(arguments: [0, 1]) func theListingsCompile(preferringFixedPoint: Int) throws {
     let folder = try TemporaryFolder()
-    let session = Self.hasSession ? ["session.c"] : []
-    for listing in Self.listings + session {
+    for listing in Self.listings {
       let source = "\(Self.folder)/Guide/\(listing)"
       let isC = listing.hasSuffix(".c")
       let outcome = try clang(
@@ -159,7 +151,7 @@ import Testing
       "AudioToolbox", "kNumberBuffers", "kBufferDurationSeconds",
       "kAudioFormatFlagIsNonInterleaved",
     ]
-    for listing in Self.listings + (Self.hasSession ? ["session.c"] : []) {
+    for listing in Self.listings {
       let text = try #require(Self.text("\(Self.folder)/Guide/\(listing)"))
       let lines = text.split(separator: "\n").filter { !$0.contains("//") }
       for match in lines.joined(separator: "\n").matches(of: patterns) {

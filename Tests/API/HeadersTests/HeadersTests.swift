@@ -112,7 +112,7 @@ func linking() throws -> [String] {
   func aCompilerThatCannotReadThemIsToldWhichOneCan(command: [String]) throws {
     let root = try toolchain()
     let compiler = command[0] == "clang" ? "\(root)/bin/clang" : "/usr/bin/\(command[0])"
-    guard FileManager.default.fileExists(atPath: compiler) else { return }
+    try #require(FileManager.default.fileExists(atPath: compiler))
     let path = try folder.write(
       Data("#include <AudioToolbox/AudioToolbox.h>\nint one;\n".utf8),
       to: command[0] == "g++" ? "told.cpp" : "told.c")

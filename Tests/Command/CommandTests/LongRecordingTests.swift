@@ -73,8 +73,9 @@ import Testing
       #expect(try wrongSamples(file, frames: frames, channels: channels, start: start) == 0)
       // After its start the recorder allocates no more memory.
       let settled = sizes.dropFirst(sizes.count / 4)
-      let growth = (settled.max() ?? 0) - (settled.first ?? 0)
-      #expect(growth < 4096, "\(growth) kB more of \(settled.first ?? 0)")
+      let first = try #require(settled.first)
+      let growth = settled.max()! - first
+      #expect(growth < 4096, "\(growth) kB more of \(first)")
       withExtendedLifetime((emitter, pace)) {}
     }
   }

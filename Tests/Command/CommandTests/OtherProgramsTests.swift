@@ -105,6 +105,8 @@ import Testing
     return most
   }
 
+  @Test func theTableHasItsLines() { #expect(Self.lines.count == 23) }
+
   @Test(arguments: lines) func bothCommandsDoTheSame(line: Line) throws {
     var ours = try outcome(of: line.ours, isLive: line.isLive)
     // On a busy machine the command may not read a file in time, and says that it ran dry. It runs once more then.

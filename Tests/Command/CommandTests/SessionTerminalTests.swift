@@ -122,14 +122,20 @@ import Testing
   /// Ctrl-S stops the terminal's output, and nothing else.
   @Test func aTerminalThatStandsStillHoldsNothingUp() throws {
     let stage = try Stage()
+    try stage.press(" ", shows: "playing 0:0")
     stage.terminal.type("\u{13}")
+    // The time would change meanwhile.
     try wait(for: "the stop") {
       stage.terminal.clear()
-      usleep(300_000)
+      usleep(1_500_000)
       return stage.terminal.display.isEmpty
     }
-    // The keys go on to work.
+    // The keys go on to work: an edit comes into the journal.
     stage.terminal.type("m")
+    let cuejack = try builtProduct(named: "cuejack").path
+    try wait(for: "the edit") {
+      try run(cuejack, ["session", "show", stage.session]).output.contains("muted")
+    }
     stage.terminal.send(signal: SIGTERM)
     #expect(stage.terminal.wait(seconds: 30) == 128 + SIGTERM)
     #expect(stage.terminal.isCooked)

@@ -89,9 +89,10 @@ import Testing
         try builtProduct(named: "cuejack").path, [command, file, "--server", server.name])
       try terminal.wait(for: "0:00")
       terminal.type("\u{13}")
+      // The time would change meanwhile.
       try wait(for: "the stop") {
         terminal.clear()
-        usleep(300_000)
+        usleep(1_500_000)
         return terminal.display.isEmpty
       }
       terminal.send(signal: SIGTERM)

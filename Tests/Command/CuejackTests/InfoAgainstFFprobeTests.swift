@@ -103,7 +103,9 @@ import Testing
     #expect(shown.format == Self.names[kind.codec])
     #expect(shown.sampleRate == Double(stream.sample_rate))
     #expect(shown.channels == stream.channels)
-    if let layout = stream.channel_layout, let roles = shown.layout {
+    // CAF files of one or two channels have no layout.
+    if let layout = stream.channel_layout, !kind.name.hasSuffix(".caf") {
+      let roles = try #require(shown.layout)
       #expect(layout == ["left, right": "stereo", "mono": "mono"][roles.joined(separator: ", ")])
     }
     #expect("\(shown.size)" == probed.format.size)

@@ -73,7 +73,8 @@ import Testing
     let outcome = try plugins(["presets", "http://drobilla.net/plugins/mda/EPiano"])
     #expect(
       outcome.text.contains("http://drobilla.net/plugins/mda/presets#EPiano-bright  Bright\n"))
-    #expect(try plugins(["presets", amp]).text == "")
+    let none = try plugins(["presets", amp])
+    #expect(none.status == 0 && none.text == "")
   }
 
   @Test(arguments: ["info", "presets", "check"])
@@ -144,6 +145,7 @@ import Testing
   }
 
   @Test func theProbeIsNotShown() throws {
-    #expect(try !plugins(["--help"]).text.contains("probe"))
+    let help = try plugins(["--help"]).text
+    #expect(help.contains("presets") && !help.contains("probe"))
   }
 }

@@ -18,8 +18,6 @@ extension PluginsTests {
               pan == 1 ? 0 : factor * 2.squareRoot() * cos(angle),
               pan == -1 ? 0 : factor * 2.squareRoot() * sin(angle),
             ]
-            // Equal power.
-            #expect(abs(sides[0] * sides[0] + sides[1] * sides[1] - 2 * factor * factor) < 1e-9)
             for (i, samples) in found.enumerated() {
               let input = sound[min(i, sound.count - 1)]
               let worst = zip(samples, input).map { abs(Double($0) - Double($1) * sides[i]) }.max()!

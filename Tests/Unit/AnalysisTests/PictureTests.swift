@@ -30,6 +30,7 @@ import Testing
         frames: Int64(frames), parts: 100, channels: channels, isMerged: isMerged)
       addPieces(samples, channels: channels) { table.add($0) }
       let parts = min(100, frames)
+      #expect(table.lanes.count == (isMerged ? 1 : channels))
       for (lane, peaks) in table.lanes.enumerated() {
         for part in 0..<parts {
           var own: [Float] = []

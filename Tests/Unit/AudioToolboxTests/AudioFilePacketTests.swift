@@ -126,6 +126,7 @@ private struct Copy: Sendable, CustomTestStringConvertible {
       value(source, kAudioFilePropertyDataFormat, AudioStreamBasicDescription()))
     let cookie = bytes(source, kAudioFilePropertyMagicCookieData)
     let table = value(source, kAudioFilePropertyPacketTableInfo, AudioFilePacketTableInfo())
+    #expect(!copy.name.hasSuffix("m4a") || cookie != nil && table != nil)
 
     for kind in copy.kinds {
       let path = folder.file("copy-\(kind)")

@@ -81,8 +81,8 @@ private func null<Value>() -> UnsafeMutablePointer<Value> {
   @Test func whatAFileLacksIsUnsupported() throws {
     let id = try #require(openFile(Recipe(.sox, "a.au", .s16).make(in: folder)).id)
     defer { AudioFileClose(id) }
-    var size: UInt32 = 4
     for property in [kAudioFilePropertyMagicCookieData, kAudioFilePropertyChannelLayout, 0] {
+      var size: UInt32 = 4
       #expect(
         AudioFileGetPropertyInfo(id, property, &size, nil) == kAudioFileUnsupportedPropertyError)
       #expect(size == 0)

@@ -38,6 +38,6 @@ import Testing
   @Test func modesOfRunLoopsHaveNames() {
     let mode: CFString = CFRunLoopMode.commonModes.rawValue
     #expect(mode.string == "kCFRunLoopCommonModes")
-    #expect(CFRunLoopRunInMode(.defaultMode, 0, true) == .finished || true)
+    CFRunLoopRunInMode(.defaultMode, 0, true)
   }
 }

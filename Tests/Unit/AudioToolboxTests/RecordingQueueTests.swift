@@ -108,9 +108,14 @@ struct RecordingQueueTests {
     let studio = try Studio()
     let recorder = try RecordingQueue(.pcm(channels: 1), bufferSeconds: 0.05)
     try recorder.setValue(studio.device, of: .device)
+    var last: Int64 = 0
     do {
-      for await recording in try recorder.start() where recording.frame > 0 { break }
+      for await recording in try recorder.start() where recording.frame > 0 {
+        last = recording.frame
+        break
+      }
     }
+    #expect(last > 0)
     let deadline = Date(timeIntervalSinceNow: 30)
     while recorder.isRunning, Date() < deadline { try await Task.sleep(for: .milliseconds(10)) }
     #expect(!recorder.isRunning)

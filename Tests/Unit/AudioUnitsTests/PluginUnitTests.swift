@@ -111,6 +111,7 @@ import Testing
 
   @Test("55: groups of ports are buses, CV ports are none")
   func layouts() throws {
+    try #require(!world.uris.isEmpty)
     for uri in world.uris {
       let plugin = try world.description(of: uri)
       let layout = PluginLayout(plugin)
@@ -296,6 +297,7 @@ import Testing
     ]
     let uris = world.uris.filter { uri in families.contains { uri.hasPrefix($0) } }
     #expect(uris.count > 50)
+    var parameters = 0
     for uri in uris {
       func make() throws -> LV2Unit {
         let unit = try LV2Unit(world.description(of: uri), in: world)
@@ -310,6 +312,7 @@ import Testing
       }
       let unit = try make()
       for parameter in unit.parameters(nil, bus: 0) {
+        parameters += 1
         #expect(parameter.range.contains(parameter.standard), "\(uri), \(parameter.name)")
         // A quarter of the way, in whole steps where there are only those.
         let range = parameter.range
@@ -338,6 +341,7 @@ import Testing
       let varies = ["RezFilter", "VocInput"].contains { uri.hasSuffix("/mda/\($0)") }
       #expect(sounds[0] == sounds[1] || varies, "\(uri)")
     }
+    #expect(parameters > uris.count)
   }
 
   @Test("55: a plugin that cannot be instantiated says why")

@@ -184,6 +184,8 @@ import Testing
     device.setVolume(0.5)
     #expect(waits { events.all == ["volume 0.5"] })
     #expect(session.volume == 0.5)
+    _ = events.take()
+    #expect(isQuiet())
     end()
   }
 

@@ -21,7 +21,7 @@ final class Renderer {
 
   deinit { list.deallocate() }
 
-  /// Renders the next frames of an output. Each channel is one array.
+  /// Renders the next frames of an output. Each channel is one array: a single NaN if the render fails.
   func render(_ frames: Int, bus: Int = 0, isLast: Bool = true) throws -> [[Float]] {
     let channels = try unit.bus(.output, UInt32(bus)).format.channels
     list.pointee.count = UInt32(channels)
@@ -33,7 +33,7 @@ final class Renderer {
     status = unit.render.pointee.render(&flags, &time, bus: bus, frames: frames, list)
     if isLast { time.sample_time += Double(frames) }
     return (0..<channels).map { channel in
-      guard status == 0, let data = buffers[channel].data else { return [] }
+      guard status == 0, let data = buffers[channel].data else { return [.nan] }
       return Array(
         UnsafeBufferPointer(start: data.assumingMemoryBound(to: Float.self), count: frames))
     }
@@ -79,6 +79,7 @@ func countingCalls(_ unit: AudioUnits.Unit) throws -> Int {
   defer { list.deallocate() }
   var time = cue_time_stamp()
   time.flags = UInt32(cue_time_has_sample)
+  var failures: Int32 = 0
   cue_probe_enter()
   for i in 0..<60 {
     let frames = i % 3 == 0 ? 1024 : i % 3 == 1 ? 64 : 480
@@ -88,10 +89,11 @@ func countingCalls(_ unit: AudioUnits.Unit) throws -> Int {
       buffers[channel] = cue_buffer(channels: 1, bytes: UInt32(4 * frames), data: nil)
     }
     var flags: UInt32 = 0
-    _ = unit.render.pointee.render(&flags, &time, bus: 0, frames: frames, list)
+    failures |= unit.render.pointee.render(&flags, &time, bus: 0, frames: frames, list)
     time.sample_time += Double(frames)
   }
   let counts = cue_probe_leave()
+  try #require(failures == 0)
   return Int(
     counts.allocations + counts.frees + counts.locks + counts.retains + counts.releases)
 }

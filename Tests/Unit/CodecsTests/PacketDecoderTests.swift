@@ -8,9 +8,11 @@ import Testing
     let channels = min(2, codec.encodedChannels)
     let rate =
       codec.encodedSampleRates.contains(rate) ? rate : codec.encodedSampleRates.last ?? rate
-    return try encode(
+    let stream = try encode(
       music(frames: frames, channels: channels, bits: 16, rate: rate),
       with: PacketEncoder(PacketFormat(codec: codec, sampleRate: rate, channels: channels)))
+    try #require(!stream.packets.isEmpty)
+    return stream
   }
 
   static let encodable = Codec.allCases.filter(\.hasEncoder)
@@ -80,7 +82,7 @@ import Testing
     decoder.reset()
     #expect(decoder.available == 0)
     let output = try decode(stream.packets.map(\.bytes), with: decoder)
-    #expect(output == expected)
+    #expect(output == expected && !expected[0].isEmpty)
   }
 
   @Test func aBadPacketIsToldOf() throws {
@@ -102,7 +104,7 @@ import Testing
       let first = try decode(packets, with: decoder)
       decoder.reset()
       let second = try decode(packets, with: decoder)
-      #expect(first == second, "\(codec)")
+      #expect(first == second && !first[0].isEmpty, "\(codec)")
       // The end of a stream resets it, too.
       #expect(try decode(packets, with: decoder) == first, "\(codec)")
     }
@@ -157,7 +159,7 @@ import Testing
       let packets = stream.packets.map(\.bytes)
       let one = try decode(packets, with: PacketDecoder(stream.format, cookie: []))
       let all = try decode([packets.flatMap { $0 }], with: PacketDecoder(stream.format, cookie: []))
-      #expect(one == all, "\(codec)")
+      #expect(one == all && !one[0].isEmpty, "\(codec)")
     }
   }
 

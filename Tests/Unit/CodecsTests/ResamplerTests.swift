@@ -57,6 +57,7 @@ import Testing
       (0..<5000).map { Float(sin(Double($0 * (channel + 1)) * 0.05)) }
     }
     let whole = try resample(input, from: 44100, to: 48000, block: 5000, room: 10000)
+    try #require(!whole[0].isEmpty)
     for block in [1, 17, 441] {
       #expect(try resample(input, from: 44100, to: 48000, block: block, room: 64) == whole)
     }
@@ -78,7 +79,7 @@ import Testing
     }
     let first = try run()
     resampler.reset()
-    #expect(try run() == first)
+    #expect(try run() == first && !first.isEmpty)
   }
 
   @Test func ratesThatMakeNoSenseAreRefused() {

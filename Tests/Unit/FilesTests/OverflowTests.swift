@@ -48,7 +48,7 @@ import Testing
     try bytes.withUnsafeBytes {
       try parser.parse($0, isDiscontinuous: false, ready: {}, packets: { _, _, _ in })
     }
-    #expect(parser.details?.packetCount == nil)
+    #expect(try #require(parser.details).packetCount == nil)
     #expect(parser.seek(toPacket: .max) == nil)
     let last: Int64 = .max - 24
     let location = parser.seek(toPacket: last)

@@ -44,7 +44,7 @@ private func samples(
     #expect(file.format.channels == expected.channels)
     #expect(file.format.sampleRate == Double(expected.rate))
     func expectEqual(_ samples: [Double], _ expected: ArraySlice<Double>, _ words: String) {
-      let difference = zip(samples, expected).map { abs($0 - $1) }.max() ?? 0
+      let difference = zip(samples, expected).map { abs($0 - $1) }.max() ?? .infinity
       #expect(difference <= format.tolerance, "\(words)")
     }
     guard case .pcm = file.format else {

@@ -56,7 +56,7 @@ import Testing
     bytes.replaceSubrange(20..<28, with: [UInt8](bigEndian: 44_099.5))
     try Data(bytes).write(to: URL(fileURLWithPath: path))
     let rate = try library(path) { Double($1.samplerate) }
-    #expect(rate != 44_099.5)
+    #expect(rate == 44_100)
     #expect(try SoundFile(path: path).format.sampleRate == 44_099.5)
   }
 
@@ -164,7 +164,7 @@ import Testing
       sf_command(
         file, Int32(SFC_GET_INSTRUMENT), &instrument, Int32(MemoryLayout<SF_INSTRUMENT>.size))
     }
-    #expect(instrument.loop_count <= 16)
+    #expect(instrument.loop_count == 16)
     #expect(try SoundFile(path: path).regions()?.regions.count == 20)
   }
 

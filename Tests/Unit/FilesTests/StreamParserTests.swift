@@ -224,7 +224,7 @@ private func read(_ path: String) throws -> Heard {
       if location.isEstimated {
         // The packets are complete and equal those at the file's end.
         let last = expected.suffix(heard.packets.count)
-        #expect(heard.packets == Array(last) || heard.packets.isEmpty)
+        #expect(heard.packets == Array(last) && (packet > 2 || !heard.packets.isEmpty))
       } else {
         #expect(heard.packets == Array(expected[packet...]))
       }

@@ -155,7 +155,7 @@ static void mistakes(void) {
   units[1] = units[0];
   GIVES(CueQueueSetEffects(queue, 2, units), kAudio_ParamError);
   GIVES(CueQueueSetEffects(queue, 1, NULL), kAudio_ParamError);
-  UInt32 count = 0;
+  UInt32 count = 7;
   WORKS(CueQueueGetEffects(queue, &count, NULL));
   EQUAL(count, 0);
   WORKS(CueQueueSetEffects(queue, 0, NULL));

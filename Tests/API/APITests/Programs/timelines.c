@@ -53,12 +53,13 @@ static void what_a_timeline_must_be(void) {
   CHECK(timeline != second && timeline != foreign);
   const AudioQueueTimelineRef wrong[] = {foreign, (AudioQueueTimelineRef)queue,
                                          (AudioQueueTimelineRef)0x12345670};
-  Boolean flag = 7;
+  Boolean flag;
   WORKS(AudioQueueStart(queue, NULL));
   WAIT(is_running(queue));
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     AudioTimeStamp time;
     memset(&time, 0x55, sizeof time);
+    flag = 7;
     GIVES(AudioQueueGetCurrentTime(queue, wrong[i], &time, &flag), kAudio_ParamError);
     EQUAL(flag, 0);
     EQUAL(time.mFlags & kAudioTimeStampSampleTimeValid, 0);

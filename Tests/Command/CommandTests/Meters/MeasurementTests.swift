@@ -49,8 +49,9 @@ import Testing
       var bytes = try Data(contentsOf: URL(fileURLWithPath: file.path))
       bytes[bytes.count - 1] ^= 1
       try bytes.write(to: URL(fileURLWithPath: file.path))
-      let other = try report(file.path, ["--checksum"])["checksum"] as? [String: String]
-      #expect(other?["sha256"] != String(wanted))
+      let other = try #require(
+        try report(file.path, ["--checksum"])["checksum"] as? [String: String])
+      #expect(try #require(other["sha256"]) != String(wanted))
     }
   }
 
