@@ -105,6 +105,16 @@ import Testing
         ConnectionChange(kind: .made, port: "out_1", other: "d:in"),
         ConnectionChange(kind: .interrupted, port: "out_1", other: "c:in"),
       ])
+    // The new name is there before its report.
+    book.note("out_1", isConnectedTo: [.init(name: "e:in", address: 3)])
+    _ = changes(of: &book) { _ in true }
+    book.note("out_1", isConnectedTo: [.init(name: "f:in", address: 3)])
+    book.rename([3])
+    #expect(
+      changes(of: &book) { $0 == "f:in" } == [
+        ConnectionChange(kind: .made, port: "out_1", other: "f:in"),
+        ConnectionChange(kind: .renamed(from: "e:in"), port: "out_1", other: "f:in"),
+      ])
   }
 
   @Test func aPortThatIsGoneInterruptsAndAPersonEnds() {

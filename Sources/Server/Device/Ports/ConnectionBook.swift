@@ -42,7 +42,7 @@ struct ConnectionBook {
   private var connections: [String: [Other]] = [:]
   private var changes: [ConnectionChange] = []
   /// Connections that ended, with the host time in nanoseconds at which that was noticed.
-  private var ended: [(port: String, other: String, at: UInt64)] = []
+  private var ended: [(port: String, other: Other, at: UInt64)] = []
 
   /// Ports that this client is about to remove: the end of their connections is no change.
   private var leaving: Set<String> = []
@@ -147,11 +147,11 @@ struct ConnectionBook {
         changes.append(ConnectionChange(kind: kind, port: port, other: other.name))
         continue
       }
-      ended.removeAll { $0.port == port && $0.other == other.name }
+      ended.removeAll { $0.port == port && $0.other.name == other.name }
       appeared[other.name] = nil
       changes.append(ConnectionChange(kind: .made, port: port, other: other.name))
     }
-    for other in gone { ended.append((port, other.name, HostTime.now)) }
+    for other in gone { ended.append((port, other, HostTime.now)) }
   }
 
   /// Removes and returns the changes that are certain.
@@ -164,10 +164,18 @@ struct ConnectionBook {
     defer { changes = [] }
     let now = HostTime.now
     for change in ended where now >= change.at + Self.timeToJudge {
+      let (port, old) = (change.port, change.other)
+      // A port has its new name before JACK reports that.
+      if renamed[old.address] != nil,
+        let other = connections[port]?.first(where: { $0.address == old.address })
+      {
+        let kind = ConnectionChange.Kind.renamed(from: old.name)
+        changes.append(ConnectionChange(kind: kind, port: port, other: other.name))
+        continue
+      }
+      let isEnded = exists(old.name) && appeared[old.name] == nil
       changes.append(
-        ConnectionChange(
-          kind: exists(change.other) && appeared[change.other] == nil ? .ended : .interrupted,
-          port: change.port, other: change.other))
+        ConnectionChange(kind: isEnded ? .ended : .interrupted, port: port, other: old.name))
     }
     ended.removeAll { now >= $0.at + Self.timeToJudge }
     if !ended.isEmpty || !watched.isEmpty { patience = min(patience ?? 0.05, 0.05) }

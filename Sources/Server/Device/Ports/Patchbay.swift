@@ -52,8 +52,11 @@ struct Patchbay {
     }
   }
 
-  /// Notes that the other port of a connection has another name now.
+  /// Notes that the other port of a connection has another name now. The connection may be known by that name
+  /// already.
   mutating func renamed(_ port: String, _ old: String, to new: String) {
+    guard isMade(port, to: old) != nil else { return }
+    wires.removeAll { $0.port == port && $0.destination == new }
     for i in wires.indices where wires[i].port == port && wires[i].destination == old {
       wires[i].destination = new
     }
