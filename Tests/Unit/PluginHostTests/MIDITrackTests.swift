@@ -53,7 +53,7 @@ import Testing
     let messages = (0..<3000).map { _ in MIDITrack.Message(frame: 10, offset: 0, count: 3) }
     let track = MIDITrack(named: "flood", messages, bytes: [0x90, 60, 100])
     let silent = try run(chain(playing: track), 4096) { _ in }
-    #expect(silent == [Float](repeating: 0, count: 4096) && track.lostMessages == 0)
+    #expect(!silent.isEmpty && silent.allSatisfy { $0 == 0 } && track.lostMessages == 0)
     let flood = MIDITrack(named: "flood", messages, bytes: [0x90, 60, 100])
     _ = try run(chain(playing: flood), 4096) { flood.begin(at: $0) }
     #expect((1..<3000).contains(Int(flood.lostMessages)))
