@@ -347,7 +347,7 @@ let package = Package(
     .testTarget(
       name: "AnalysisTests",
       dependencies: [
-        "Analysis", "Codecs", "FileSupport", "Files", "Pictures", "RealTime", "Sessions",
+        "Analysis", "Codecs", "FileSupport", "Files", "Pictures", "RealTime", "Sessions", "System",
       ], path: "Tests/Unit/AnalysisTests", swiftSettings: relaxed),
     .testTarget(
       name: "AudioToolboxTests",

@@ -148,8 +148,3 @@ package final class LoudnessMeter: @unchecked Sendable {
     }
   }
 }
-
-/// Returns a magnitude in decibels below full scale; nil for silence.
-package func decibels(_ magnitude: Double) -> Double? {
-  magnitude > 0 ? 20 * log10(magnitude) : nil
-}

@@ -38,7 +38,9 @@ public final class AVAudioSession: Sendable {
     core.addObserver { [weak self] in self?.post($0) }
   }
 
-  private func translatingErrors<R>(_ body: () throws(SessionError) -> R) throws(AudioSessionError) -> R {
+  private func translatingErrors<R>(_ body: () throws(SessionError) -> R) throws(AudioSessionError)
+    -> R
+  {
     do throws(SessionError) { return try body() } catch {
       throw AudioSessionError(SessionFailure.session(error).status)
     }
@@ -150,7 +152,8 @@ public final class AVAudioSession: Sendable {
   ///
   /// - Throws: kAudioSessionUnsupportedPropertyError for a duration below 0 or one that is not finite.
   public func setPreferredIOBufferDuration(_ duration: TimeInterval) throws(AudioSessionError) {
-    try translatingErrors { () throws(SessionError) in try core.setPreferredBufferDuration(duration) }
+    try translatingErrors { () throws(SessionError) in try core.setPreferredBufferDuration(duration)
+    }
   }
 
   // MARK: The hardware

@@ -319,7 +319,9 @@ package final class UnitGraph: Sendable {
         return state.notifies
       }
       guard let output = state.withLock({ $0.output?.unit }) else { return }
-      for notify in notifies { try translatingErrors { () throws(UnitError) in try output.add(notify) } }
+      for notify in notifies {
+        try translatingErrors { () throws(UnitError) in try output.add(notify) }
+      }
     }
   }
 

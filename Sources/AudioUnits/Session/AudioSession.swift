@@ -279,7 +279,8 @@ package final class AudioSession: Sendable {
 
   // MARK: The hardware
 
-  private func translatingErrors<R>(_ body: (HardwareDevice) throws(ServerError) -> R) throws(SessionError)
+  private func translatingErrors<R>(_ body: (HardwareDevice) throws(ServerError) -> R)
+    throws(SessionError)
     -> R
   {
     do throws(ServerError) { return try body(device) } catch { throw .noHardware(error) }

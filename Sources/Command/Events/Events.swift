@@ -1,4 +1,5 @@
 import Analysis
+import System
 
 // The events of `--json`: one object on a line each. Property names are the JSON keys, so they must not
 // change. docs/command.md describes them.

@@ -143,6 +143,6 @@ private final class FxDesk {
   private func setGain(_ decibels: Int) throws {
     guard Self.gains.contains(decibels) else { return }
     gain = decibels
-    try client.chain.setGain(gain == 0 ? 1 : Float(pow(10, Double(gain) / 20)))
+    try client.chain.setGain(factor(decibels: Double(gain)))
   }
 }

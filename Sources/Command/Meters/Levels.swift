@@ -1,4 +1,4 @@
-import Glibc
+import System
 
 /// The channels' peak levels as text for the progress displays, in dB below full scale.
 struct Levels {
@@ -23,14 +23,11 @@ struct Levels {
   ///   - held: The held peaks; without them the latest peaks are shown as numbers.
   ///   - areClipped: True for each channel that has a clip mark.
   init(peaks: [Float], held: [Float] = [], areClipped: [Bool] = []) {
-    levels = peaks.map(Self.decibels)
-    self.held = held.count == peaks.count ? held.map(Self.decibels) : levels
+    levels = peaks.map { decibels($0, atLeast: Self.silence) }
+    self.held =
+      held.count == peaks.count ? held.map { decibels($0, atLeast: Self.silence) } : levels
     self.areClipped =
       areClipped.count == peaks.count ? areClipped : peaks.map { _ in false }
-  }
-
-  private static func decibels(_ peak: Float) -> Float {
-    peak > 0 ? max(silence, 20 * log10(peak)) : silence
   }
 
   /// Returns a bar and a number for each channel. The number is the held peak.

@@ -1,4 +1,5 @@
 import Analysis
+import System
 
 extension SoundFigures {
   /// Descriptions for the display, from the longest to the shortest.

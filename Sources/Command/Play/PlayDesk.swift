@@ -134,7 +134,7 @@ final class PlayDesk {
   }
 
   private func applyGains() {
-    let factor = gain == 0 ? 1 : Float(pow(10, Double(gain) / 20))
+    let factor = System.factor(decibels: Double(gain))
     for (index, player) in players.enumerated() {
       player.queue.setOutputGain(isHeard(index) ? factor : 0)
     }

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Glibc
+import System
 
 /// A gain as people type it: a factor, such as `0.5`, or decibels, such as `-6dB`.
 struct GainValue: Equatable, Sendable {
@@ -29,8 +29,7 @@ struct GainValue: Equatable, Sendable {
     if word.hasSuffix("db") {
       let number = word.dropLast(2).reversed().drop { $0 == " " }.reversed()
       guard let decibels = Double(String(number)), decibels.isFinite else { return nil }
-      // No rounding for the gains that people know: 0dB is 1.
-      factor = Float(pow(10, decibels / 20))
+      factor = System.factor(decibels: decibels)
     } else {
       guard let number = Float(word) else { return nil }
       factor = number
@@ -40,5 +39,5 @@ struct GainValue: Equatable, Sendable {
   }
 
   /// The gain in decibels.
-  var decibels: Double { factor > 0 ? 20 * log10(Double(factor)) : -.infinity }
+  var decibels: Double { System.decibels(Double(factor)) ?? -.infinity }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import PluginHost
 import Server
+import System
 import Timeline
 
 // The addresses of a session: docs/remote.md lists them. Tracks, buses, recordings, groups and plugins
@@ -121,7 +122,7 @@ extension RemoteControl {
           let peak =
             peaks.indices.contains(index) && peaks[index].indices.contains(channel)
             ? peaks[index][channel] : 0
-          return .float(peak > 0 ? max(-120, 20 * log10(peak)) : -120)
+          return .float(decibels(peak, atLeast: -120))
         }
       },
     ]

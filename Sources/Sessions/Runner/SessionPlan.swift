@@ -185,16 +185,12 @@ extension SessionDocument {
   /// Returns a track's gain with mute and solo, as a factor.
   package func gain(ofTrack index: Int) -> Float {
     let track = tracks[index]
-    return isSilent(track) ? 0 : Self.factor(track.volume)
+    return isSilent(track) ? 0 : factor(decibels: track.volume)
   }
 
   /// Returns a bus's gain with mute, as a factor.
   package func gain(ofBus index: Int) -> Float {
-    buses[index].mute ? 0 : Self.factor(buses[index].gain)
-  }
-
-  private static func factor(_ decibels: Double) -> Float {
-    decibels == 0 ? 1 : Float(pow(10, decibels / 20))
+    buses[index].mute ? 0 : factor(decibels: buses[index].gain)
   }
 
   /// Returns the wires from a sound's channels to the channels of what receives it: one to one, a single

@@ -4,6 +4,7 @@ import Files
 import Foundation
 import RealTime
 import Sessions
+import System
 import Testing
 
 /// Loudness and true peak against FFmpeg's own implementation, its filter `ebur128`.

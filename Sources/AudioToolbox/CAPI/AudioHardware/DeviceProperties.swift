@@ -3,6 +3,7 @@ import Glibc
 import Hardware
 import RealTime
 import Server
+import System
 
 /// Properties of devices and their streams.
 struct DeviceProperties {
@@ -17,7 +18,8 @@ struct DeviceProperties {
     }
   }
 
-  private func translatingErrors<R>(_ body: () throws(ServerError) -> R) throws(HardwareError) -> R {
+  private func translatingErrors<R>(_ body: () throws(ServerError) -> R) throws(HardwareError) -> R
+  {
     do throws(ServerError) { return try body() } catch { throw .server(error) }
   }
 
@@ -75,7 +77,8 @@ struct DeviceProperties {
     case kAudioDevicePropertyDeviceIsRunningSomewhere:
       CopiedValue(
         UInt32(
-          try translatingErrors { () throws(ServerError) in try device.open().client.cardIsInUse } ? 1 : 0))
+          try translatingErrors { () throws(ServerError) in try device.open().client.cardIsInUse }
+            ? 1 : 0))
     case kAudioDevicePropertyDeviceCanBeDefaultDevice,
       kAudioDevicePropertyDeviceCanBeDefaultSystemDevice:
       CopiedValue(UInt32(object.isDefault ? 1 : 0))
@@ -120,7 +123,8 @@ struct DeviceProperties {
       let rate = try facts.sampleRate
       return CopiedValue(array: [AudioValueRange(mMinimum: rate, mMaximum: rate)])
     case kAudioDevicePropertyBufferFrameSize:
-      return CopiedValue(UInt32(try translatingErrors { () throws(ServerError) in try device.bufferFrames }))
+      return CopiedValue(
+        UInt32(try translatingErrors { () throws(ServerError) in try device.bufferFrames }))
     case kAudioDevicePropertyBufferFrameSizeRange:
       return CopiedValue(Self.range(HardwareDevice.bufferFrameRange, times: 1))
     case kAudioDevicePropertyBufferSize:
@@ -174,11 +178,11 @@ struct DeviceProperties {
 
   /// Returns a gain in dB, not less than `leastDecibels`.
   private static func decibels(_ scalar: Float32) -> Float32 {
-    scalar > 0 ? max(leastDecibels, min(0, 20 * log10(scalar))) : leastDecibels
+    min(0, System.decibels(scalar, atLeast: leastDecibels))
   }
 
   private static func scalar(_ decibels: Float32) -> Float32 {
-    decibels <= leastDecibels ? 0 : pow(10, min(decibels, 0) / 20)
+    decibels <= leastDecibels ? 0 : factor(decibels: Double(min(decibels, 0)))
   }
 
   private func layout(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue? {

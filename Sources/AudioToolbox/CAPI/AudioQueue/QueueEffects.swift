@@ -66,7 +66,8 @@ final class QueueRoutes: Sendable {
     do throws(QueueError) { try queue.checkNotPrimed() } catch { throw .queue(error) }
     let old = state.withLock { $0.routes[handle] }
     if let old {
-      try translatingErrors { () throws(EffectError) in try old.graph.setEffects([], of: old.strip) }
+      try translatingErrors { () throws(EffectError) in try old.graph.setEffects([], of: old.strip)
+      }
     }
     if mixer == nil && effects.isEmpty {
       try play(queue, handle, through: nil)
@@ -128,7 +129,9 @@ final class QueueRoutes: Sendable {
     }
   }
 
-  private func translatingErrors<R>(_ body: () throws(EffectError) -> R) throws(QueueEffectError) -> R {
+  private func translatingErrors<R>(_ body: () throws(EffectError) -> R) throws(QueueEffectError)
+    -> R
+  {
     do throws(EffectError) { return try body() } catch { throw .effect(error) }
   }
 }

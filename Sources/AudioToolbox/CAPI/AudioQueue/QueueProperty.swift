@@ -4,6 +4,7 @@ import Codecs
 import CoreFoundation
 import Glibc
 import RealTime
+import System
 
 /// One property of a queue. `all` is the table that the property functions use: each entry adds a
 /// property.
@@ -180,9 +181,7 @@ extension QueueProperty {
       kAudioQueueProperty_EnableLevelMetering, changes: .metering,
       get: { $0.queue.isMetering ? 1 : 0 as UInt32 }, set: { $0.queue.isMetering = $1 != 0 }),
     .levels(kAudioQueueProperty_CurrentLevelMeter) { $0 },
-    .levels(kAudioQueueProperty_CurrentLevelMeterDB) { linear in
-      linear > 0 ? max(Float(20 * log10(Double(linear))), -120) : -120
-    },
+    .levels(kAudioQueueProperty_CurrentLevelMeterDB) { decibels($0, atLeast: -120) },
     .value(
       kAudioQueueProperty_HardwareCodecPolicy, changes: .codecPolicy, get: { $0.codecPolicy },
       set: { (handle, policy) throws(QueueError) in try handle.setCodecPolicy(policy) }),

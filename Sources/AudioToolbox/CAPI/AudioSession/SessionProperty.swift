@@ -124,7 +124,9 @@ struct SessionProperties {
       try translatingErrors { () throws(SessionError) in try session.setPreferredSampleRate(rate) }
     case kAudioSessionProperty_PreferredHardwareIOBufferDuration:
       let seconds = unsafe Double(data.loadUnaligned(as: Float32.self))
-      try translatingErrors { () throws(SessionError) in try session.setPreferredBufferDuration(seconds) }
+      try translatingErrors { () throws(SessionError) in
+        try session.setPreferredBufferDuration(seconds)
+      }
     default: try set(id, unsafe data.loadUnaligned(as: UInt32.self))
     }
   }
