@@ -112,6 +112,10 @@ docs: release ## Makes the pages of the Swift API in .build/docs, for a web serv
 	@Tests/Tools/Gates/docs "$$(swift build -c release --show-bin-path)" .build/docs
 	echo "To read them: python3 -m http.server -d .build/docs, then http://localhost:8000/documentation/audiotoolbox"
 
+.PHONY: tables
+tables: ## Writes the tables of options in docs/command.md from the command's help (about 1 s after `build`).
+	@.build/debug/cuejack manual docs/command.md
+
 .PHONY: proof
 proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues, an hour of recording, 200 starts, 20 restarts, 2,000 kills of sessions, ten minutes of a session of 60 tracks, the longest cycles of ten minutes, more random calls, 300 faults of saves, pairs of calls under two sanitizers (hours: one recording lasts an hour).
 	@CUEJACK_PROOF=$$(swift build -c release --show-bin-path) \
@@ -168,76 +172,7 @@ bench: release ## Measures, side by side with other programs; PLOTS=1 also write
 
 .PHONY: install
 install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.
-	@$(MAKE) --no-print-directory -C Plugins
-	built='$(BUILT)'
-	if [ -z "$$built" ]; then
-	  swift build -c $(CONFIG) --product AudioToolbox
-	  swift build -c $(CONFIG) --product cuejack
-	  built=$$(swift build -c $(CONFIG) --show-bin-path)
-	fi
-	resources=$$(swiftc -print-target-info | sed -n 's/.*"runtimeResourcePath": "\(.*\)".*/\1/p')
-	toolchain=$$(realpath "$$resources/../..")
-	root='$(DESTDIR)$(PREFIX)'
-	install -Dm755 -t "$$root/bin" "$$built/cuejack"
-	# The name by which session managers start "cuejack session run".
-	ln -sf cuejack "$$root/bin/cuejack-session"
-	install -d "$$root/share/man/man1" "$$root/"{$(BASH_COMPLETIONS),$(FISH_COMPLETIONS),$(ZSH_COMPLETIONS)}
-	"$$built/cuejack" manual "$$root/share/man/man1"
-	"$$built/cuejack" --generate-completion-script bash > "$$root/$(BASH_COMPLETIONS)/cuejack"
-	"$$built/cuejack" --generate-completion-script fish > "$$root/$(FISH_COMPLETIONS)/cuejack.fish"
-	"$$built/cuejack" --generate-completion-script zsh > "$$root/$(ZSH_COMPLETIONS)/_cuejack"
-	# The library is linked again from the objects of the build, with a SONAME, and with a symbol version for each
-	# function of the headers; it exports nothing else. Libraries that it does not need are left out. dlclose() leaves it
-	# and its dependencies mapped, since its threads and those of libdispatch outlive a plug-in. The compiler keeps
-	# the names of the Swift libraries in a file beside the objects meanwhile, so one `install` links at a time.
-	libraries=$$(Tests/Tools/Gates/libraries)
-	lib="$$root/$(LIBDIR)"
-	install -d "$$lib/.debug"
-	# The folders of Swift's headers and libraries and the compiler, as programs find them.
-	headers=$$toolchain/lib/swift runtime=$$toolchain/lib/swift/linux clang=$$toolchain/bin/clang
-	search=()
-	if [ -n '$(RUNTIME)' ]; then
-	  headers='$(PREFIX)/include/cuejack/swift' runtime='$(PREFIX)/$(LIBDIR)/cuejack' clang='$(CLANG)'
-	  search=(-no-toolchain-stdlib-rpath -Xlinker '-rpath=$$ORIGIN/cuejack')
-	fi
-	flock "$$built" "$$toolchain/bin/swiftc" -emit-library -g -o "$$lib/$(LIBRARY)" \
-	  "@$$built/AudioToolbox.product/Objects.LinkFileList" -Xlinker --as-needed $$libraries -lFoundation "$${search[@]}" \
-	  -Xlinker -soname=$(SONAME) -Xlinker --version-script=AudioToolbox.map -Xlinker --build-id -Xlinker -z -Xlinker defs \
-	  -Xlinker -z -Xlinker nodelete
-	objcopy --only-keep-debug "$$lib/$(LIBRARY)" "$$lib/.debug/$(LIBRARY).debug"
-	strip --strip-unneeded "$$lib/$(LIBRARY)"
-	objcopy --add-gnu-debuglink="$$lib/.debug/$(LIBRARY).debug" "$$lib/$(LIBRARY)"
-	chmod 644 "$$lib/.debug/$(LIBRARY).debug"
-	ln -sf $(LIBRARY) "$$lib/$(SONAME)"
-	ln -sf $(SONAME) "$$lib/libAudioToolbox.so"
-	if [ -n '$(RUNTIME)' ]; then
-	  # What the library loads from the toolchain, and what its programs are linked to besides.
-	  swift=$$toolchain/lib/swift
-	  { LD_LIBRARY_PATH="$$swift/linux" ldd "$$lib/$(LIBRARY)" "$$swift/linux/libBlocksRuntime.so" |
-	      awk -v at="$$swift/linux/" 'index($$3, at) == 1 { print $$3 }'; echo "$$swift/linux/libBlocksRuntime.so"; } |
-	    sort -u | xargs install -Dm644 --strip --strip-program='strip' -t "$$lib/cuejack"
-	  for part in Block CoreFoundation dispatch os; do
-	    (cd "$$swift" && find $$part -name '*.h' -exec install -Dm644 '{}' "$$root/include/cuejack/swift/{}" ';')
-	  done
-	fi
-	(cd Sources/CAudioToolbox/include && find . -name '*.h' -exec install -Dm644 '{}' "$$root/include/cuejack/{}" ';')
-	install -Dm644 Sources/CAudioToolbox/include/module.modulemap "$$root/include/cuejack/module.modulemap"
-	install -Dm644 -t "$$root/share/applications" Packaging/org.cuejack.session.desktop
-	install -Dm644 -t "$$root/share/icons/hicolor/scalable/apps" Packaging/org.cuejack.session.svg
-	install -d "$$root/share/metainfo" "$$root/lib/systemd/user"
-	sed 's|@VERSION@|$(VERSION)|' Packaging/org.cuejack.session.metainfo.xml \
-	  > "$$root/share/metainfo/org.cuejack.session.metainfo.xml"
-	sed 's|@PREFIX@|$(PREFIX)|' Packaging/cuejack-session@.service > "$$root/lib/systemd/user/cuejack-session@.service"
-	for plugin in $(PLUGINS); do
-	  install -Dm755 -t "$$root/lib/lv2/$$plugin" .build/lv2/$$plugin/*.so
-	  install -Dm644 -t "$$root/lib/lv2/$$plugin" .build/lv2/$$plugin/*.ttl
-	done
-	install -d "$$lib/pkgconfig" "$$lib/cmake/AudioToolbox"
-	for file in pkgconfig/AudioToolbox.pc cmake/AudioToolbox/AudioToolboxConfig{,Version}.cmake; do
-	  sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@UP@|$(shell sed 's|[^/][^/]*|..|g' <<<'$(LIBDIR)')|' \
-	    -e "s|@HEADERS@|$$headers|" -e "s|@RUNTIME@|$$runtime|" -e "s|@CLANG@|$$clang|" -e 's|@VERSION@|$(VERSION)|' \
-	    -e 's|@SONAME@|$(SONAME)|' -e 's|@LIBRARY@|$(LIBRARY)|' "$${file##*/}.in" > "$$lib/$$file"
-	done
+	@$(foreach name,PREFIX DESTDIR LIBDIR RUNTIME CLANG VERSION SONAME LIBRARY CONFIG BUILT BASH_COMPLETIONS FISH_COMPLETIONS ZSH_COMPLETIONS,$(name)='$($(name))') Packaging/install
 
 .PHONY: deb
 deb: release plugins ## Builds the Debian packages into .build/deb.

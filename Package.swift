@@ -68,10 +68,10 @@ let package = Package(
     .systemLibrary(name: "CGlibc"),
     .systemLibrary(name: "CLibdispatch"),
     .systemLibrary(name: "CJack", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
+    .target(name: "CCairo", cSettings: [.treatAllWarnings(as: .error), .unsafeFlags(dwarf4)]),
     .target(name: "CFFmpeg", cSettings: [.treatAllWarnings(as: .error), .unsafeFlags(dwarf4)]),
     .systemLibrary(
       name: "CLilv", pkgConfig: "lilv-0", providers: [.apt(["liblilv-dev", "lv2-dev"])]),
-    .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
     .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
     .systemLibrary(
       name: "CRubberBand", pkgConfig: "rubberband", providers: [.apt(["librubberband-dev"])]),
@@ -104,7 +104,7 @@ let package = Package(
       name: "Files",
       dependencies: ["CFFmpeg", "CSndfile", "Codecs", "RealTime", "System", "Timeline"],
       swiftSettings: strict),
-    .target(name: "Pictures", dependencies: ["CPNG"], swiftSettings: strict),
+    .target(name: "Pictures", dependencies: ["CCairo", "System"], swiftSettings: strict),
     .target(
       name: "Analysis",
       dependencies: [
@@ -338,7 +338,7 @@ let package = Package(
 
     // Sound files, their C functions, the headers and the command line.
     .target(
-      name: "FileSupport", dependencies: ["CPNG", "CSndfile"], path: "Tests/Support/FileSupport",
+      name: "FileSupport", dependencies: ["CSndfile"], path: "Tests/Support/FileSupport",
       swiftSettings: relaxed),
     .testTarget(
       name: "FilesTests",

@@ -126,7 +126,8 @@ struct Bench: ParsableCommand {
       let folder = URL(fileURLWithPath: plots, isDirectory: true)
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       for plot in R.plots(rows) {
-        try Data(plot.svg.utf8).write(to: folder.appendingPathComponent("\(plot.name).svg"))
+        try Data(plot.picture.file(.svg)).write(
+          to: folder.appendingPathComponent("\(plot.name).svg"))
       }
     }
     return rows

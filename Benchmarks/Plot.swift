@@ -40,8 +40,8 @@ struct Plot {
     0x1F77B4, 0xD9541E, 0x2C8A3D, 0x8E5BA6, 0x946B2D, 0xC03A76,
   ]
 
-  /// The plot as an SVG file.
-  var svg: String {
+  /// The plot with its axes and its legend.
+  var picture: Picture {
     let (width, height, left, right, top) = (720.0, 400.0, 70.0, 240.0, 44.0)
     let bottom = height - 46
     var picture = Picture(width: width, height: height)
@@ -76,7 +76,7 @@ struct Plot {
           "each adds \(Self.text(slope))", width - right + 34, line + 15, size: 11, .faint)
       }
     }
-    return picture.svg
+    return picture
   }
 
   /// A number with three significant digits.

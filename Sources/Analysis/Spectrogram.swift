@@ -162,41 +162,36 @@ package final class Spectrogram {
         ? "\(Int(frequency)) Hz" : tenth == 0 ? "\(whole) kHz" : "\(whole).\(tenth) kHz"
       picture.text(label, 8, y + 4, size: 10, .faint)
     }
-    var pixels: [UInt8] = []
-    pixels.reserveCapacity(3 * columns * Self.rows)
-    for row in 0..<Self.rows {
-      for column in 0..<columns {
-        pixels += Self.color(level(row: Self.rows - 1 - row, column: column))
-      }
+    let pixels = (0..<Self.rows).flatMap { row in
+      (0..<columns).map { Self.color(level(row: Self.rows - 1 - row, column: $0)) }
     }
-    picture.images.append(
-      PictureImage(x: Self.left, y: Self.top, width: columns, height: Self.rows, bytes: pixels))
+    picture.marks.append(
+      .image(PictureImage(x: left, y: top, width: columns, pixels: pixels)))
     drawLegend(&picture)
     return picture
   }
 
   private func drawLegend(_ picture: inout Picture) {
-    let x = Self.left + columns + 16
-    var pixels: [UInt8] = []
-    for row in 0..<Self.rows {
-      let color = Self.color(Self.floor * Double(row) / Double(Self.rows - 1))
-      for _ in 0..<12 { pixels += color }
+    let x = Double(Self.left + columns + 16)
+    let pixels = (0..<Self.rows).flatMap {
+      repeatElement(Self.color(Self.floor * Double($0) / Double(Self.rows - 1)), count: 12)
     }
-    picture.images.append(
-      PictureImage(x: x, y: Self.top, width: 12, height: Self.rows, bytes: pixels))
+    picture.marks.append(
+      .image(PictureImage(x: x, y: Double(Self.top), width: 12, pixels: pixels)))
     for level in stride(from: 0, through: Int(Self.floor), by: -20) {
       let y = Double(Self.top) + Double(Self.rows) * Double(level) / Self.floor
-      picture.text("\(level) dB", Double(x + 18), y + 4, size: 10, .faint)
+      picture.text("\(level) dB", x + 18, y + 4, size: 10, .faint)
     }
   }
 
   /// Returns the color of a level: black, blue, violet, orange, yellow, white.
-  static func color(_ level: Double) -> [UInt8] {
+  static func color(_ level: Double) -> UInt32 {
     let position = max(0, min(1, 1 - level / floor)) * Double(stops.count - 1)
     let index = min(stops.count - 2, Int(position))
     let part = position - Double(index)
-    return (0..<3).map {
-      UInt8((stops[index][$0] + (stops[index + 1][$0] - stops[index][$0]) * part).rounded())
+    return (0..<3).reduce(0) {
+      let (low, high) = (stops[index][$1], stops[index + 1][$1])
+      return $0 << 8 | UInt32((low + (high - low) * part).rounded())
     }
   }
 

@@ -1,3 +1,11 @@
+// Why the hooks are written into the tables of loaded objects, and do not come from a library that
+// stands before the C library: calls are bound before this library reads CUEJACK_CHECK_CALLBACKS.
+//
+// A library that libAudioToolbox.so depends on is searched after the C library, which the program
+// names itself, so its malloc is never called. dlopen() changes no call that is bound, not even
+// with RTLD_GLOBAL. LD_PRELOAD must be set before the program starts: the variable alone would
+// report nothing, and a host that loads a plug-in, or has state, cannot start again. A preloaded
+// library would also count the calls of this library's own code, which the tables leave out.
 #define _GNU_SOURCE
 #include "hooks.h"
 

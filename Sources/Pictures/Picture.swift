@@ -1,3 +1,5 @@
+import System
+
 /// A color with 8 bits each of red, green and blue.
 package struct PictureColor: Sendable, Hashable {
   package let red, green, blue: UInt8
@@ -9,7 +11,7 @@ package struct PictureColor: Sendable, Hashable {
     blue = UInt8(truncatingIfNeeded: digits)
   }
 
-  /// The color in CSS.
+  /// The color in CSS and in Graphviz.
   package var css: String {
     "#" + [red, green, blue].map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
@@ -31,22 +33,22 @@ package struct PicturePoint: Sendable, Hashable {
 
 /// Pixels in a picture, from the top left one, row by row.
 package struct PictureImage: Sendable {
-  /// Position of the top left pixel.
-  package let x, y: Int
-  package let width, height: Int
-  /// Three bytes for each pixel: red, green and blue.
-  package let bytes: [UInt8]
+  /// Position of the top left corner.
+  package let x, y: Double
+  package let width: Int
+  /// The color of each pixel, such as 0xFF8000.
+  package let pixels: [UInt32]
+  package var height: Int { pixels.count / width }
 
-  package init(x: Int, y: Int, width: Int, height: Int, bytes: [UInt8]) {
+  package init(x: Double, y: Double, width: Int, pixels: [UInt32]) {
     self.x = x
     self.y = y
     self.width = width
-    self.height = height
-    self.bytes = bytes
+    self.pixels = pixels
   }
 }
 
-/// A picture of lines, areas and texts, which is written as SVG or PNG.
+/// A picture of lines, areas, texts and pixels, which is written as SVG, PNG or PDF.
 package struct Picture: Sendable {
   /// A shape. Later ones cover earlier ones.
   package enum Mark: Sendable {
@@ -54,14 +56,16 @@ package struct Picture: Sendable {
     case line([PicturePoint], PictureColor, width: Double)
     /// A cubic Bézier curve from the first point to the last.
     case curve(PicturePoint, PicturePoint, PicturePoint, PicturePoint, PictureColor, width: Double)
-    /// A line of text. `x` is its left end, `y` its baseline, `size` the height of the font.
-    case text(String, x: Double, y: Double, size: Double, PictureColor)
+    /// A line of text. `x` is its left end, `y` its baseline, `size` the height of the font. A text
+    /// that is wider than `width` is cut off.
+    case text(String, x: Double, y: Double, size: Double, PictureColor, upTo: Double)
+    case image(PictureImage)
+    /// The marks of another picture, so many pixels further down.
+    indirect case moved([Mark], down: Double)
   }
 
   package var width, height: Double
   package var marks: [Mark] = []
-  /// Pixels that cover all shapes. A picture in SVG leaves them out.
-  package var images: [PictureImage] = []
 
   package init(width: Double, height: Double) {
     self.width = width
@@ -84,8 +88,7 @@ package struct Picture: Sendable {
     _ text: String, _ x: Double, _ y: Double, size: Double, _ color: PictureColor,
     upTo width: Double = .infinity
   ) {
-    let text = StrokeFont.fitted(text, size: size, width: width)
-    if !text.isEmpty { marks.append(.text(text, x: x, y: y, size: size, color)) }
+    if !text.isEmpty { marks.append(.text(text, x: x, y: y, size: size, color, upTo: width)) }
   }
 
   /// Adds the shape between the least and the greatest samples of a sound. Silence is a thin line.
@@ -129,100 +132,15 @@ package struct Picture: Sendable {
       marks.append(
         .line([PicturePoint(x(time), top - 6), PicturePoint(x(time), bottom)], .rule, width: 1))
       // Without rounding errors.
-      let label = (time * 1000).rounded() / 1000
-      text("\(Self.number(label, decimals: 3)) s", x(time) + 3, top - 8, size: 10, .faint)
+      let label = plain((time * 1000).rounded() / 1000)
+      text("\(label) s", x(time) + 3, top - 8, size: 10, .faint)
     }
   }
 
   /// Returns this picture with another one below it.
   package func above(_ other: Picture) -> Picture {
     var both = Picture(width: max(width, other.width), height: height + other.height)
-    both.marks = marks
-    func moved(_ point: PicturePoint) -> PicturePoint { PicturePoint(point.x, point.y + height) }
-    for mark in other.marks {
-      switch mark {
-      case .polygon(let points, let fill):
-        both.marks.append(.polygon(points.map(moved), fill: fill))
-      case .line(let points, let color, let width):
-        both.marks.append(.line(points.map(moved), color, width: width))
-      case .curve(let a, let b, let c, let d, let color, let width):
-        both.marks.append(.curve(moved(a), moved(b), moved(c), moved(d), color, width: width))
-      case .text(let text, let x, let y, let size, let color):
-        both.marks.append(.text(text, x: x, y: y + height, size: size, color))
-      }
-    }
-    both.images =
-      images
-      + other.images.map {
-        PictureImage(
-          x: $0.x, y: $0.y + Int(height.rounded()), width: $0.width, height: $0.height,
-          bytes: $0.bytes)
-      }
+    both.marks = marks + [.moved(other.marks, down: height)]
     return both
-  }
-
-  // MARK: SVG
-
-  /// The picture as an SVG file.
-  package var svg: String {
-    let size = "width=\"\(Self.number(width))\" height=\"\(Self.number(height))\""
-    var lines = [
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" \(size) viewBox=\"0 0 \(Self.number(width)) \(Self.number(height))\" font-family=\"sans-serif\">",
-      "<rect \(size) fill=\"\(PictureColor.paper.css)\"/>",
-    ]
-    for mark in marks {
-      switch mark {
-      case .polygon(let points, let fill):
-        lines.append("<polygon points=\"\(Self.list(points))\" fill=\"\(fill.css)\"/>")
-      case .line(let points, let color, let width):
-        lines.append(
-          "<polyline points=\"\(Self.list(points))\" fill=\"none\" \(Self.stroke(color, width))/>")
-      case .curve(let a, let b, let c, let d, let color, let width):
-        lines.append(
-          "<path d=\"M\(Self.list([a])) C\(Self.list([b, c, d]))\" fill=\"none\" \(Self.stroke(color, width))/>"
-        )
-      case .text(let text, let x, let y, let size, let color):
-        lines.append(
-          "<text x=\"\(Self.number(x))\" y=\"\(Self.number(y))\" font-size=\"\(Self.number(size))\" fill=\"\(color.css)\">\(Self.escaped(text))</text>"
-        )
-      }
-    }
-    return lines.joined(separator: "\n") + "\n</svg>\n"
-  }
-
-  private static func stroke(_ color: PictureColor, _ width: Double) -> String {
-    "stroke=\"\(color.css)\" stroke-width=\"\(number(width))\""
-  }
-
-  private static func list(_ points: [PicturePoint]) -> String {
-    points.map { "\(number($0.x)),\(number($0.y))" }.joined(separator: " ")
-  }
-
-  /// Formats a number with at most two decimals, or more.
-  private static func number(_ value: Double, decimals: Int = 2) -> String {
-    guard value.isFinite, abs(value) < 1e9 else { return "0" }
-    let unit: Int64 = (0..<decimals).reduce(1) { unit, _ in 10 * unit }
-    let parts = Int64((value * Double(unit)).rounded())
-    if parts % unit == 0 { return "\(parts / unit)" }
-    return "\(Double(parts) / Double(unit))"
-  }
-
-  /// Replaces what XML does not allow in a text.
-  private static func escaped(_ text: String) -> String {
-    var result = ""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "&": result += "&amp;"
-      case "<": result += "&lt;"
-      case ">": result += "&gt;"
-      case "\"": result += "&quot;"
-      default:
-        let value = scalar.value
-        let isAllowed =
-          value >= 0x20 && !(0x7F..<0xA0).contains(value) && value & 0xFFFE != 0xFFFE
-        result.unicodeScalars.append(isAllowed ? scalar : "?")
-      }
-    }
-    return result
   }
 }

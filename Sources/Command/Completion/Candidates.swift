@@ -1,6 +1,7 @@
 import ArgumentParser
 import Files
 import Graph
+import Pictures
 import PluginHost
 import Server
 import Sessions
@@ -25,6 +26,9 @@ extension CompletionKind {
     let known = Set(Container.allCases.flatMap(\.extensions) + ["oga", "opus", "wv", "mka", "wma"])
     return .file(extensions: known.sorted().flatMap { [$0, $0.uppercased()] })
   }
+
+  /// Names of pictures.
+  static var picture: CompletionKind { .file(extensions: PictureFormat.allCases.map(\.rawValue)) }
 
   /// URIs of plugins.
   static var pluginURIs: CompletionKind {

@@ -18,12 +18,15 @@ struct CodingOptions: ParsableArguments {
       "The sample format or codec. By default that of the container.", valueName: "format"))
   var format: SoundCoding?
 
-  @Option(help: ArgumentHelp("The sample rate.", valueName: "hertz"))
+  @Option(
+    help: ArgumentHelp(
+      "The sample rate. By default that of the input or the device, if the format has it.",
+      valueName: "hertz"))
   var rate: Double?
 
   @Option(
     help: ArgumentHelp(
-      "The number of channels. By default all, as far as the format allows.",
+      "The number of channels. By default those of the file, or of the ports of --connect, else two.",
       valueName: "count"))
   var channels: Int?
 

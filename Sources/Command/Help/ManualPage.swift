@@ -1,4 +1,9 @@
 /// The manual page of a command, in the language of man(7).
+///
+/// argument-parser's own generate-manual (1.8.2) makes such pages from the same description, but says less. Its
+/// pages are `cuejack.play.1`, which `man cuejack play` does not find; hidden commands have pages, too. They have
+/// neither the values that an option takes nor its default, no examples by themselves, no environment variables,
+/// no page above in SEE ALSO and no version, but a date, and man warns about their empty lines.
 struct ManualPage {
   /// The name of the page's file.
   let fileName: String
@@ -92,15 +97,7 @@ struct ManualPage {
       let names = (argument.names ?? []).map { "\\fB\(escaped($0.text))\\fR" }
       let value = argument.kind == "flag" ? [] : ["\\fI\(escaped(argument.valueName ?? ""))\\fR"]
       line(([names.joined(separator: ", ")].filter { !$0.isEmpty } + value).joined(separator: " "))
-      var text = argument.abstract ?? ""
-      if let values = argument.allValues, !values.isEmpty {
-        text += " One of \(values.joined(separator: ", "))."
-      }
-      // Flags are off, and an option with no value is left out.
-      if let value = argument.defaultValue, argument.kind != "flag" {
-        text += " Default: \(value)."
-      }
-      textLine(text)
+      textLine(argument.summary)
       if let discussion = argument.discussion {
         for part in discussion.split(separator: "\n") {
           line(".IP")

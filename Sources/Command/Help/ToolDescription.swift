@@ -15,6 +15,17 @@ struct ToolDescription: Decodable {
     let names: [Name]?
     let valueName, defaultValue, abstract, discussion: String?
     let allValues: [String]?
+
+    /// The abstract, the values and the default.
+    var summary: String {
+      var text = abstract ?? ""
+      if let allValues, !allValues.isEmpty {
+        text += " One of \(allValues.joined(separator: ", "))."
+      }
+      // Flags are off, and an option with no value is left out.
+      if let defaultValue, kind != "flag" { text += " Default: \(defaultValue)." }
+      return text
+    }
   }
 
   let superCommands: [String]?
@@ -41,4 +52,11 @@ struct ToolDescription: Decodable {
 
   /// The arguments that the help shows.
   var shownArguments: [Argument] { (arguments ?? []).filter(\.shouldDisplay) }
+
+  /// The options of this command alone.
+  var options: [Argument] {
+    shownArguments.filter {
+      $0.kind != "positional" && !["--help", "--version"].contains($0.names?.last?.text)
+    }
+  }
 }

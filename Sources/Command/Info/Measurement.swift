@@ -23,13 +23,15 @@ struct MeasurementOptions: ParsableArguments {
   var checksum = false
 
   @Option(
-    help: ArgumentHelp("Draw the waveform to this file, PNG or SVG.", valueName: "file"),
-    completion: .file(extensions: ["png", "svg"]))
+    help: ArgumentHelp(
+      "Draw the waveform to this file: PNG, SVG or PDF, by the end of its name.", valueName: "file"),
+    completion: .picture)
   var waveform: String?
 
   @Option(
-    help: ArgumentHelp("Draw the spectrum over time to this PNG file.", valueName: "file"),
-    completion: .file(extensions: ["png"]))
+    help: ArgumentHelp(
+      "Draw the spectrum over time to this file: PNG, SVG or PDF.", valueName: "file"),
+    completion: .picture)
   var spectrum: String?
 
   @Flag(help: "Replace existing pictures.")
@@ -37,14 +39,10 @@ struct MeasurementOptions: ParsableArguments {
 
   func validate() throws {
     try checkOnce(["--waveform", "--spectrum"])
-    if let waveform {
+    for (option, file) in [("--waveform", waveform), ("--spectrum", spectrum)] {
       try check(
-        ["png", "svg"].contains(Self.end(waveform)),
-        "--waveform \(waveform): the name must end in .png or .svg")
-    }
-    if let spectrum {
-      try check(
-        Self.end(spectrum) == "png", "--spectrum \(spectrum): the name must end in .png")
+        file.map { PictureFormat(ofFile: $0) != nil } ?? true,
+        "\(option) \(file ?? ""): the name must end in .png, .svg or .pdf")
     }
     try check(
       waveform == nil || waveform != spectrum, "--waveform and --spectrum need two files")
@@ -53,10 +51,6 @@ struct MeasurementOptions: ParsableArguments {
   }
 
   var draws: Bool { waveform != nil || spectrum != nil }
-
-  fileprivate static func end(_ path: String) -> String {
-    path.pathExtension.dropFirst().lowercased()
-  }
 }
 
 /// The loudness and the checksum of a file.
@@ -103,20 +97,21 @@ struct Measurement {
         file.decodedChannelRoles?.map(\.description) ?? (1...channels).map { "channel \($0)" }
       let picture = peaks.picture(
         title, seconds: Double(reader.frames) / rate, names: channels == 1 ? [] : names)
-      let bytes =
-        MeasurementOptions.end(path) == "svg" ? Array(picture.svg.utf8) : picture.png
-      try Self.write(bytes, to: path, isReplacing: options.force)
+      try Self.write(picture, to: path, isReplacing: options.force)
     }
-    if let path = options.spectrum {
-      try Self.write(spectrum?.picture(title).png, to: path, isReplacing: options.force)
+    if let path = options.spectrum, let spectrum {
+      try Self.write(spectrum.picture(title), to: path, isReplacing: options.force)
     }
   }
 
   private static func write(
-    _ bytes: [UInt8]?, to path: String, isReplacing: Bool
+    _ picture: Picture, to path: String, isReplacing: Bool
   ) throws(SoundFileError) {
-    guard let bytes else {
-      throw SoundFileError(.cannotWrite("the picture cannot be made"), path: path)
+    let bytes: [UInt8]
+    do throws(PictureError) {
+      bytes = try picture.file(PictureFormat(ofFile: path) ?? .png)
+    } catch {
+      throw SoundFileError(.cannotWrite(error.description), path: path)
     }
     let file = try UnfinishedFile(path, isReplacing: isReplacing)
     try file.naming { () throws(SoundFileError) in try file.store.write(bytes, at: 0) }

@@ -82,7 +82,8 @@ struct Play: ParsableCommand {
   var fadeIn: TimeValue?
 
   @Option(
-    help: ArgumentHelp("Duration of the fade-out at the end.", valueName: "time"),
+    help: ArgumentHelp(
+      "Duration of the fade-out at the end. With --loop, it needs --seconds.", valueName: "time"),
     transform: TimeValue.init(parsing:))
   var fadeOut: TimeValue?
 

@@ -19,7 +19,7 @@ struct TakeOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Keep this much sound from before the start of the recording, and begin with it.",
+      "Begin with this much sound from before the start of the recording: ten minutes at most.",
       discussion: """
         The recording waits for its start: the key space on a terminal, --start-on-sound, or --transport. \
         --seconds counts the frames of the file, with the pre-roll.

@@ -3,6 +3,7 @@ import Files
 import Glibc
 import Pictures
 import Sessions
+import System
 
 /// `cuejack session show`.
 struct ShowSession: ParsableCommand {
@@ -14,13 +15,16 @@ struct ShowSession: ParsableCommand {
       """
         + examples(
           "cuejack session show duo",
-          "cuejack session show duo --png --output duo.png"))
+          "cuejack session show duo --output duo.png"))
 
   @Flag(help: "Draw an SVG file.")
   var svg = false
 
   @Flag(help: "Draw a PNG file.")
   var png = false
+
+  @Flag(help: "Draw a PDF file.")
+  var pdf = false
 
   @Flag(help: "Print the graph in the DOT language of Graphviz.")
   var dot = false
@@ -30,7 +34,9 @@ struct ShowSession: ParsableCommand {
 
   @Option(
     name: .shortAndLong,
-    help: ArgumentHelp("Write to this file, not to standard output.", valueName: "file"),
+    help: ArgumentHelp(
+      "Write to this file, not to standard output. A name that ends in .svg, .png or .pdf asks for a picture.",
+      valueName: "file"),
     completion: .file())
   var output: String?
 
@@ -42,9 +48,17 @@ struct ShowSession: ParsableCommand {
 
   func validate() throws {
     try check(
-      [svg, png, dot, json].count { $0 } <= 1, "--svg, --png, --dot and --json exclude each other")
+      [svg, png, pdf, dot, json].count { $0 } <= 1,
+      "--svg, --png, --pdf, --dot and --json exclude each other")
     try check(
-      output == nil || svg || png || dot || json, "--output needs --svg, --png, --dot or --json")
+      output == nil || picture != nil || dot || json,
+      "--output needs --dot, --json, or a name that ends in .svg, .png or .pdf")
+  }
+
+  /// The kind of picture that is asked for.
+  private var picture: PictureFormat? {
+    if dot || json { return nil }
+    return svg ? .svg : png ? .png : pdf ? .pdf : output.flatMap(PictureFormat.init(ofFile:))
   }
 
   func run() throws {
@@ -57,15 +71,17 @@ struct ShowSession: ParsableCommand {
       try write(SessionStore.text(of: document))
     } else if dot {
       try write(Array(SessionGraph(document).dot.utf8))
-    } else if svg || png {
-      let timeline = SessionTimeline(document, waveforms: FileWaveforms(sessionFolder))
-      let picture = SessionGraph(document).picture.above(timeline.picture)
-      if svg { return try write(Array(picture.svg.utf8)) }
-      if output == nil, isatty(STDOUT_FILENO) == 1 {
+    } else if let format = picture {
+      if format != .svg, output == nil, isatty(STDOUT_FILENO) == 1 {
         throw ValidationError("a picture is not for a terminal: give --output")
       }
-      guard let bytes = picture.png else {
-        Screen.shared.remark("\(folder): the picture is too large for --png; --svg draws it")
+      let timeline = SessionTimeline(document, waveforms: FileWaveforms(sessionFolder))
+      let drawn = SessionGraph(document).picture.above(timeline.picture)
+      let bytes: [UInt8]
+      do throws(PictureError) {
+        bytes = try drawn.file(format)
+      } catch {
+        Screen.shared.complain("cannot draw \(folder): \(error)")
         throw ExitCode.failure
       }
       try write(bytes)
@@ -104,8 +120,8 @@ struct ShowSession: ParsableCommand {
   private static func lines(_ document: SessionDocument) -> [String] {
     var lines = [document.name]
     let transport = document.transport
-    var tempo = "\(number(transport.bpm)) beats per minute"
-    tempo += ", \(number(transport.beatsPerBar))/\(transport.beatUnit)"
+    var tempo = "\(plain(transport.bpm)) beats per minute"
+    tempo += ", \(plain(transport.beatsPerBar))/\(transport.beatUnit)"
     if transport.mode != .none { tempo += ", transport: \(transport.mode.rawValue)" }
     if let rate = document.sampleRate { tempo += ", \(hertz(rate))" }
     lines.append("  \(tempo)")
@@ -124,7 +140,7 @@ struct ShowSession: ParsableCommand {
         "track", track.name,
         [
           track.files.joined(separator: " "),
-          track.volume == 0 ? "" : "\(number(track.volume)) dB", track.mute ? "muted" : "",
+          track.volume == 0 ? "" : "\(plain(track.volume)) dB", track.mute ? "muted" : "",
           track.solo ? "solo" : "", track.loop ? "looped" : "", chain(track.chain),
           output(track.bus, track.ports),
         ])
@@ -133,7 +149,7 @@ struct ShowSession: ParsableCommand {
       row(
         "bus", bus.name,
         [
-          bus.gain == 0 ? "" : "\(number(bus.gain)) dB", bus.mute ? "muted" : "",
+          bus.gain == 0 ? "" : "\(plain(bus.gain)) dB", bus.mute ? "muted" : "",
           chain(bus.chain), output(bus.bus, bus.ports),
         ])
     }
@@ -158,15 +174,11 @@ struct ShowSession: ParsableCommand {
     case .manual: ""
     case .frame(let frame): "starts at frame \(frame)"
     case .hostTime(let time): "starts at \(time)ns"
-    case .beat(let beat): "starts at beat \(number(beat))"
+    case .beat(let beat): "starts at beat \(plain(beat))"
     case .rolls: "starts with the transport"
     case .note(let note): "starts at MIDI note \(note)"
     case .osc(let address): "starts at \(address)"
     }
-  }
-
-  private static func number(_ value: Double) -> String {
-    value == value.rounded() && abs(value) < 1e15 ? "\(Int64(value))" : "\(value)"
   }
 }
 

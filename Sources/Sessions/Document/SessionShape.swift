@@ -1,3 +1,5 @@
+import System
+
 /// The form that a value in `session.json` must have: its type, unit, range and length.
 ///
 /// The shapes of all fields are one table. Reading, checking, editing by path and the published
@@ -206,11 +208,6 @@ extension SessionShape {
       }
     return unit.isEmpty ? bounds : "\(bounds) \(unit)"
   }
-}
-
-/// Formats a number without a fraction of zero.
-func plain(_ number: Double) -> String {
-  number == number.rounded() && abs(number) < 1e15 ? "\(Int64(number))" : "\(number)"
 }
 
 /// Shortens a text for a message.

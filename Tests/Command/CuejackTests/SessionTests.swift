@@ -166,17 +166,41 @@ import Testing
     let dot = try session("show", "\(root)/rig", "--dot")
     #expect(dot.text.contains("label=\"a tone\\na tone.wav\"") && dot.text.contains("n0 -> n1;"))
     let svg = try session("show", "\(root)/rig", "--svg")
-    #expect(svg.text.hasPrefix("<svg ") && svg.text.contains(">system:playback_1</text>"))
+    #expect(svg.text.contains("<svg "))
     // A waveform has a point at each pixel.
     #expect(svg.text.split(separator: "\n").contains { $0.utf8.count > 10_000 })
     let picture = "\(root)/rig.png"
-    #expect(try session("show", "\(root)/rig", "--png", "-o", picture).status == 0)
+    #expect(try session("show", "\(root)/rig", "-o", picture).status == 0)
     #expect(try run("ffprobe", ["-v", "error", "-f", "png_pipe", picture]).errors.isEmpty)
-    let again = try session("show", "\(root)/rig", "--png", "--output", picture)
+    let again = try session("show", "\(root)/rig", "--output", picture)
     #expect(again.status == 1 && again.errors.contains("--force"), "\(again.errors)")
     #expect(try session("show", "\(root)/rig", "--png", "-o", picture, "--force").status == 0)
-    #expect(try session("show", "\(root)/rig", "--png", "--svg").status == 64)
-    #expect(try session("show", "\(root)/rig", "-o", picture).status == 64)
+    #expect(try session("show", "\(root)/rig", "--pdf").output.starts(with: Data("%PDF".utf8)))
+    #expect(try session("show", "\(root)/rig", "--png", "--pdf").status == 64)
+    #expect(try session("show", "\(root)/rig", "-o", "\(root)/rig.jpg").status == 64)
+  }
+
+  /// Two fonts of Debian, of which the second one has Hebrew letters.
+  @Test func aCharacterThatAFontLacksComesFromAnotherOne() throws {
+    _ = try session("new", "\(root)/rig", sound("a.wav", 1))
+    func drawn(_ name: String, _ fonts: [String]) throws -> Data {
+      _ = try session("set", "\(root)/rig", "tracks[0].name='\(name)'")
+      let files = fonts.map { "<glob>/usr/share/fonts/truetype/dejavu/\($0).ttf</glob>" }.joined()
+      try """
+      <fontconfig><dir>/usr/share/fonts/truetype/dejavu</dir><cachedir>\(root)/fonts</cachedir>
+      <selectfont><rejectfont><glob>*</glob></rejectfont><acceptfont>\(files)</acceptfont></selectfont>
+      <match><edit name="family" mode="prepend" binding="strong"><string>DejaVu Sans Mono</string></edit></match>
+      </fontconfig>
+      """.write(toFile: "\(root)/fonts.conf", atomically: false, encoding: .utf8)
+      let picture = try run(
+        "\(buildFolder())/cuejack", ["session", "show", "\(root)/rig", "--png"],
+        environment: ["FONTCONFIG_FILE": "\(root)/fonts.conf"])
+      #expect(picture.status == 0 && picture.errors.isEmpty, "\(picture.errors)")
+      return picture.output
+    }
+    let (one, both) = (["DejaVuSansMono"], ["DejaVuSansMono", "DejaVuSans"])
+    #expect(try drawn("Größe", one) == drawn("Größe", both))
+    #expect(try drawn("שלום", one) != drawn("שלום", both))
   }
 
   @Test func filesAreCollected() throws {

@@ -172,7 +172,7 @@ struct SessionFiles: Subject {
     for fault in SessionCheck().faults(of: document) { _ = fault.description }
     let graph = SessionGraph(document)
     _ = graph.dot
-    _ = graph.picture.above(SessionTimeline(document, waveforms: Waveforms()).picture).svg
+    _ = graph.picture.above(SessionTimeline(document, waveforms: Waveforms()).picture)
     // Everything that a runner writes.
     for recording in document.recordings {
       if let path = try? store.folder.pathForWriting(recording.file) {

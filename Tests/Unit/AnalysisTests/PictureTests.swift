@@ -55,7 +55,7 @@ import Testing
     var table = PeakTable(frames: Int64(frames), parts: 1000, channels: 2)
     addPieces(samples, channels: 2) { table.add($0) }
     let picture = table.picture("edges", seconds: 4, names: ["left", "right"])
-    let pixels = try PNGPixels(try #require(picture.png))
+    let pixels = try PicturePixels(picture.file(.png))
     let (left, first, height) = (70, 56, 120)
     let middle = first + height / 2
     let wave: UInt32 = 0x3F78B0
@@ -75,8 +75,12 @@ import Testing
     let second = first + height + 8
     let full = rows(left + 200, from: second)
     #expect(abs(full.lowerBound - (second + 2)) <= 1 && full.upperBound <= second + 62)
-    // The SVG has the same shape.
-    #expect(picture.svg.contains("<polygon") && picture.svg.contains(">left</text>"))
+    // The SVG file shows the same.
+    let drawn = try PicturePixels(picture.file(.svg), "svg")
+    #expect(drawn.width == pixels.width && drawn.height == pixels.height)
+    for x in stride(from: left + 2, to: left + 998, by: 7) where x % 250 > 72 || x % 250 < 68 {
+      #expect(drawn.color(x, middle - 20) == pixels.color(x, middle - 20), "\(x)")
+    }
   }
 
   /// Two sines, one after the other, each exactly on a bin of the transform.
@@ -90,7 +94,7 @@ import Testing
       Spectrogram(frames: Int64(frames), channels: 1, sampleRate: rate))
     addPieces(samples, channels: 1) { spectrum.add($0) }
     spectrum.finish()
-    let pixels = try PNGPixels(try #require(spectrum.picture("sines").png))
+    let pixels = try PicturePixels(spectrum.picture("sines").file(.png))
     func brightest(_ column: Int) -> (row: Int, level: Double) {
       let row = (0..<Spectrogram.rows).max {
         spectrum.level(row: $0, column: column) < spectrum.level(row: $1, column: column)
@@ -106,7 +110,7 @@ import Testing
       func color(_ row: Int) -> UInt32 {
         pixels.color(x, Spectrogram.top + Spectrogram.rows - 1 - row)
       }
-      let bright = Spectrogram.color(found.level).reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
+      let bright = Spectrogram.color(found.level)
       #expect(color(found.row) == bright)
       let near = (0..<Spectrogram.rows).filter { color($0) == bright }
       #expect(near.allSatisfy { abs($0 - found.row) <= 1 })
@@ -131,18 +135,20 @@ import Testing
     let columns = max(1, frames)
     #expect(table.lanes[0].count == columns && spectrum.columns == columns)
     #expect(!table.picture("", seconds: Double(frames) / 8000, names: []).marks.isEmpty)
-    #expect(spectrum.picture("").images[0].bytes.count == 3 * columns * Spectrogram.rows)
+    let images = spectrum.picture("").marks.compactMap { mark -> PictureImage? in
+      if case .image(let image) = mark { return image }
+      return nil
+    }
+    #expect(images[0].width == columns && images[0].height == Spectrogram.rows)
   }
 
   @Test func aPictureInAPictureIsCutOff() throws {
     var picture = Picture(width: 4, height: 4)
-    let red = [[UInt8]](repeating: [255, 0, 0], count: 9).flatMap { $0 }
-    picture.images = [
-      PictureImage(x: -2, y: -2, width: 3, height: 3, bytes: red),
-      PictureImage(x: 3, y: 3, width: 3, height: 3, bytes: red),
-      PictureImage(x: 9, y: 0, width: 3, height: 3, bytes: red),
-    ]
-    let pixels = try PNGPixels(try #require(picture.png))
+    let red = [UInt32](repeating: 0xFF0000, count: 9)
+    picture.marks = [(-2, -2), (3, 3), (9, 0)].map {
+      .image(PictureImage(x: $0.0, y: $0.1, width: 3, pixels: red))
+    }
+    let pixels = try PicturePixels(picture.file(.png))
     let found = (0..<16).filter { pixels.color($0 % 4, $0 / 4) == 0xFF0000 }
     #expect(found == [0, 15])
   }

@@ -79,28 +79,51 @@ import Testing
       func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
       for words in [
         ["--waveform", path("w.png"), "--spectrum", path("s.png")], ["--waveform", path("w.svg")],
+        ["--waveform", path("w.pdf"), "--spectrum", path("s.SVG")],
       ] {
         let result = try cuejack("info", words + [file.path])
         #expect(result.status == 0 && result.errors == "", "\(result)")
       }
-      for name in ["w.png", "s.png"] {
+      for (name, head) in [
+        ("w.png", "\u{89}PNG"), ("s.png", "\u{89}PNG"), ("w.svg", "<?xml"), ("s.SVG", "<?xml"),
+        ("w.pdf", "%PDF"),
+      ] {
         let bytes = try Data(contentsOf: URL(fileURLWithPath: path(name)))
-        #expect(bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]), "\(name)")
+        #expect(bytes.starts(with: head.unicodeScalars.map { UInt8($0.value) }), "\(name)")
       }
-      #expect(text(of: URL(fileURLWithPath: path("w.svg"))).hasPrefix("<svg "))
       let again = try cuejack("info", ["--waveform", path("w.svg"), file.path])
       #expect(again.status == 1 && again.errors.contains("\(path("w.svg")): ") == true)
       #expect(again.errors.contains("--force replaces it"))
       let forced = try cuejack("info", ["--waveform", path("w.svg"), "--force", file.path])
       #expect(forced.status == 0)
       for words in [
-        ["--waveform", "a.jpg"], ["--spectrum", "a.svg"], ["--force"],
+        ["--waveform", "a.jpg"], ["--spectrum", "svg"], ["--force"],
         ["--waveform", "a.png", "--spectrum", "a.png"],
       ] {
         let wrong = try cuejack("info", words + [file.path])
         #expect(wrong.status == 64, "\(words): \(wrong)")
       }
       #expect(try cuejack("info", ["--spectrum", "a.png", file.path, file.path]).status == 64)
+    }
+  }
+
+  /// A file that is no library stands for one that is not installed.
+  @Test func withoutCairoAPictureIsRefused() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 5000)
+      try Data().write(to: folder.appendingPathComponent("libcairo.so.2"))
+      for name in ["a.png", "a.svg"] {
+        let path = folder.appendingPathComponent(name).path
+        let result = try run(
+          builtProduct(named: "cuejack").path, ["info", "--waveform", path, file.path],
+          environment: ["LD_LIBRARY_PATH": folder.path])
+        #expect(result.status == 1)
+        #expect(
+          result.errors.hasPrefix(
+            "cuejack: \(path): the file cannot be written: cairo (libcairo2) cannot be loaded: "),
+          "\(result.errors)")
+        #expect(!FileManager.default.fileExists(atPath: path))
+      }
     }
   }
 }

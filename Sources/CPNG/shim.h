@@ -1,2 +1,0 @@
-// libpng's simplified interface, as Swift sees it.
-#include <png.h>
