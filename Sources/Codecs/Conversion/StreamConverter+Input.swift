@@ -18,6 +18,7 @@ extension StreamConverter {
       let count = packets.together(from: source.next, frames: input.usualFramesPerPacket)
       let taken = min(source.left, count)
       let bytes = unsafe packets.bytes(source.next, count: taken)
+      let trim = packets.trim(source.next)
       // The packet counts as consumed even if it cannot be decoded, because the next one may be
       // valid.
       source.take(taken)
@@ -29,10 +30,15 @@ extension StreamConverter {
       }
       let before = decodedFrames + decoder.available
       do throws(CodecError) {
-        try unsafe decoder.decode(bytes)
+        try unsafe decoder.decode(bytes, trim: trim)
       } catch {
+        guard let part else { throw .codec(error) }
+        let first = before - part.skipped
         try replaceLost(told, decoder, from: before)
-        throw .codec(error)
+        // Frames before and after the part are not missed.
+        let range = max(0, first)..<max(0, min(decodedFrames - part.skipped, part.all))
+        if !range.isEmpty { missing.append(range) }
+        return
       }
       try takeDecoded(decoder, keeping: keptFrames)
     }
@@ -50,9 +56,9 @@ extension StreamConverter {
   private func replaceLost(
     _ lost: Int, _ decoder: PacketDecoder, from first: Int
   ) throws(Failure) {
-    guard part != nil, 0..<0x10000 ~= lost else { return }
+    guard part != nil else { return }
     try takeDecoded(decoder, keeping: 0)
-    try addSilence(lost - (decodedFrames - first))
+    if 0...0x10000 ~= lost { try addSilence(lost - (decodedFrames - first)) }
     try encodePending()
   }
 
@@ -115,7 +121,11 @@ extension StreamConverter {
     hasEnded = true
     var failure: CodecError?
     if let decoder {
-      do throws(CodecError) { try unsafe decoder.decode(nil) } catch { failure = error }
+      do throws(CodecError) {
+        try unsafe decoder.decode(nil)
+      } catch {
+        if part == nil { failure = error }
+      }
       // The last packet may decode to fewer frames than it counts; these are already trimmed.
       let total = decodedFrames + decoder.available
       let short = max(0, packetsIn * decoder.format.framesPerPacket - total)

@@ -189,6 +189,7 @@ struct TrackOpening {
       if path == "-" { return try standardInput(as: format) }
       let reader = try SoundReader(path: path, as: format)
       if let warning = reader.file.warning { Screen.shared.complain(warning) }
+      if let notice = reader.file.notice { Screen.shared.remark(notice) }
       return reader
     } catch {
       fail(location.isEmpty ? "\(error)" : "\(location): \(error)")
