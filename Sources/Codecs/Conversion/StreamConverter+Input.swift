@@ -32,13 +32,14 @@ extension StreamConverter {
       do throws(CodecError) {
         try unsafe decoder.decode(bytes, trim: trim)
       } catch {
-        guard let part else { throw .codec(error) }
-        let first = before - part.skipped
-        try replaceLost(told, decoder, from: before)
-        // Frames before and after the part are not missed.
-        let range = max(0, first)..<max(0, min(decodedFrames - part.skipped, part.all))
-        if !range.isEmpty { missing.append(range) }
-        return
+        guard part != nil else { throw .codec(error) }
+        return try missPacket(told, decoder, from: before)
+      }
+      if part != nil, decoder.format.codec.isLossless, told > 0,
+        decodedFrames + decoder.available == before
+      {
+        // Damage may look like a packet without sound.
+        return try missPacket(told, decoder, from: before)
       }
       try takeDecoded(decoder, keeping: keptFrames)
     }
@@ -60,6 +61,19 @@ extension StreamConverter {
     try takeDecoded(decoder, keeping: 0)
     if 0...0x10000 ~= lost { try addSilence(lost - (decodedFrames - first)) }
     try encodePending()
+  }
+
+  /// Replaces a packet of a part of a file that could not be decoded, and lists it as missing. The
+  /// parameters are those of `replaceLost`.
+  private func missPacket(
+    _ lost: Int, _ decoder: PacketDecoder, from before: Int
+  ) throws(Failure) {
+    try replaceLost(lost, decoder, from: before)
+    guard let part else { return }
+    // Frames before and after the part are not missed.
+    let first = max(0, before - part.skipped)
+    let end = min(decodedFrames - part.skipped, part.all)
+    if first < end { missing.append(first..<end) }
   }
 
   /// Inserts silence for frames that were not decoded.

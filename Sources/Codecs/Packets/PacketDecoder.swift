@@ -200,7 +200,8 @@ package final class PacketDecoder {
     let frames = unsafe Int(frame.nb_samples)
     let channels = unsafe Int(frame.ch_layout.nb_channels)
     guard frames > 0, channels > 0, let data = unsafe frame.extended_data else { return }
-    let rate = unsafe Double(frame.sample_rate)
+    // Some decoders give the first frame of another rate the old one.
+    let rate = unsafe Double(codec.context.pointee.sample_rate)
     if !hasDecoded {
       hasDecoded = true
       if rate > 0, !keepsRate { format.sampleRate = rate }

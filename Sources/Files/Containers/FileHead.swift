@@ -237,7 +237,8 @@ struct FileHead {
     guard claimed < 1 << 60 else { return nil }
     guard let total else {
       if claimed <= 0 { return claimed == 0 && !hasEqualPackets ? 0 : nil }
-      return grammar?.sizeBytes == 4 && Self.isOpen(field, 0) ? nil : claimed
+      let isOpen = grammar?.sizeBytes == 4 && container != .rf64 && Self.isOpen(field, 0)
+      return isOpen ? nil : claimed
     }
     let present = max(0, total - dataOffset)
     guard claimed > 0 else { return try hasChunks(at: dataOffset, store, total) ? 0 : nil }

@@ -40,7 +40,9 @@ package enum MediaFiles {
     _ store: any ByteStore, as kind: Container?, decodesOthers: Bool
   ) throws(SoundFileError) -> any MediaFile {
     if let kind, !kind.holdsPCM {
-      return PacketInputFile(try PacketFileReader(store, container: kind), store)
+      let reader = try PacketFileReader(store, container: kind)
+      try reader.requirePackets()
+      return PacketInputFile(reader, store)
     }
     do throws(SoundFileError) {
       return LinearPCMFile(try SoundFile(store), store)

@@ -77,6 +77,8 @@ struct OggScanner {
     /// Decoded frames at the stream's start that are still to be left out. Those of the first stream are
     /// the file's priming.
     var trimmed = 0
+    /// True before the first packet of a later Vorbis stream, which only primes the decoder.
+    var isPriming = false
   }
 
   /// The identification header: the first packet of a logical stream.
@@ -168,7 +170,10 @@ struct OggScanner {
     stream = Stream(
       serial: page.serial, sequence: page.sequence, headsLeft: new.count - 1,
       skippedBytes: pages.skippedBytes, scale: head.sampleRate / new.sampleRate)
-    if index.count > 0 { stream?.trimmed = new.primingFrames }
+    if index.count > 0 {
+      stream?.trimmed = new.primingFrames
+      stream?.isPriming = codec == .vorbis
+    }
     stream?.heads = [packet]
     if new.count == 1 { stream?.counter = PacketFrames.counter(codec, []) }
     if codec == .vorbis, index.count > 0 {
@@ -211,10 +216,14 @@ struct OggScanner {
     guard !sound.isEmpty else { return true }
     takeTime(of: page, &stream)
     for packet in sound {
-      let trim = PacketTrim(start: min(stream.trimmed, Int(packet.frames)))
-      stream.trimmed -= trim.start
+      let trimmed = min(stream.trimmed, Int(packet.frames))
+      stream.trimmed -= trimmed
+      // A decoder that has decoded another stream outputs frames for it.
+      let priming = stream.isPriming ? Self.mostMissingFrames : 0
+      stream.isPriming = false
       index.append(
-        packet.pieces, frames: scaled(packet.frames - Int64(trim.start), &stream), trim: trim)
+        packet.pieces, frames: scaled(packet.frames - Int64(trimmed), &stream),
+        trim: PacketTrim(start: trimmed + priming))
     }
     return true
   }

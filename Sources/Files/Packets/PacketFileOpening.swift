@@ -223,14 +223,8 @@ struct PacketFileOpening {
     default: break
     }
     let scanner = try PacketScanner(
-      store, demuxer, source.format, container == .adts || container == .amr ? .told : .searched,
+      store, demuxer, source.format, container == .amr ? .told : .searched,
       sieve)
-    // Older versions of libavformat find no packets in FLAC of 32 bits.
-    while container == .flac, source.index.count == 0, try scanner.step(&source.index) {}
-    if source.index.count == 0, source.promisedFrames != nil, container == .flac {
-      throw SoundFileError(
-        .unsupportedEncoding("FLAC of \(source.format.bitsPerSample) bits"), path: store.name)
-    }
     return Opened(source: source, scanner: scanner)
   }
 

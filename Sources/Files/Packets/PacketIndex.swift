@@ -94,7 +94,7 @@ struct PacketIndex: Sendable {
 
   /// Leaves out the last frames of the last packet, whose frames are listed.
   mutating func trimEnd(_ frames: Int) {
-    guard case .listed(var entries) = shape, let last = entries.last else { return }
+    guard case .listed(var entries) = shape, let last = entries.last, frames > 0 else { return }
     shape = .listed([])
     let count = min(frames, Int(last.frames))
     entries[entries.count - 1].frames -= UInt32(count)

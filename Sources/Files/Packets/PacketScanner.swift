@@ -112,7 +112,10 @@ final class PacketScanner {
       let piece = unsafe PacketIndex.Piece(offset: offset, bytes: packet.bytes.count)
       index.append([piece], frames: isRegular ? 0 : frames)
     case .frames(let kind):
-      try unsafe take(Array(packet.bytes), kind, at: offset, &index)
+      let count = unsafe packet.bytes.count
+      let start = unsafe frameStart(packet.bytes, kind)
+      let bytes = unsafe Array(packet.bytes[start...].prefix(16))
+      try take(bytes, count - start, kind, at: offset + Int64(start), &index)
     case .flac(var scanner):
       let bytes = unsafe Array(packet.bytes)
       for frame in scanner.frames(in: bytes) { try take(frame, at: offset, &index) }
@@ -154,18 +157,32 @@ final class PacketScanner {
 
   // MARK: Frames with a header
 
+  /// Returns where the frame begins in a packet of libavformat's, which may have other bytes before it,
+  /// such as the tag of a joined file.
+  private func frameStart(_ packet: UnsafeRawBufferPointer, _ kind: FrameKind) -> Int {
+    let head = unsafe kind.head(Array(packet.prefix(16)) + Self.padding, at: 0)
+    guard first != nil, head.map({ $0.bytes > packet.count }) ?? true else { return 0 }
+    let bytes = unsafe Array(packet)
+    return (1..<max(1, bytes.count - kind.headBytes)).first {
+      kind.head(bytes, at: $0)?.bytes == bytes.count - $0
+    } ?? 0
+  }
+
+  private static let padding = [UInt8](repeating: 0, count: 16)
+
   private func take(
-    _ bytes: [UInt8], _ kind: FrameKind, at offset: Int64, _ index: inout PacketIndex
+    _ start: [UInt8], _ bytes: Int, _ kind: FrameKind, at offset: Int64,
+    _ index: inout PacketIndex
   ) throws(SoundFileError) {
-    guard bytes.count >= kind.headBytes, let head = kind.head(bytes, at: 0),
+    guard start.count >= kind.headBytes, let head = kind.head(start, at: 0),
       // Other bytes may follow the frame, unless its header is a mistake.
-      head.bytes == bytes.count
-        || head.bytes < bytes.count && head.kind == latest?.kind
+      head.bytes == bytes
+        || head.bytes < bytes && head.kind == latest?.kind
     else {
       // Frames whose size the header does not give are taken as libavformat finds them.
       if first == nil { sieve = .none }
       held = nil
-      if first == nil { index.append([.init(offset: offset, bytes: bytes.count)], frames: 0) }
+      if first == nil { index.append([.init(offset: offset, bytes: bytes)], frames: 0) }
       return
     }
     if let latest, latest.kind != head.kind || latest.channels != head.channels {
@@ -222,11 +239,11 @@ final class PacketScanner {
     let number = frame.head.number * (frame.head.countsSamples ? 1 : blockFrames)
     let start = offset + Int64(frame.range.lowerBound)
     let lost = number - (numberOffset ?? number) - listed
+    let most = Int64(each > 0 ? each : 0x8000)
     // Another stream may begin here; more than an hour is no plausible gap.
-    if lost > 0, Double(lost) <= 3600 * format.sampleRate {
+    if lost > 0, Double(missingFrames + lost) <= 3600 * format.sampleRate, lost / most < 1 << 16 {
       missingFrames += lost
       damagedFrame = damagedFrame ?? listed
-      let most = Int64(each > 0 ? each : 0x8000)
       for first in stride(from: 0, to: lost, by: Int(most)) {
         index.append(
           [PacketIndex.Piece(offset: start, bytes: 0)],
@@ -255,12 +272,14 @@ final class PacketScanner {
 
   /// Describes the damage; nil if there is none.
   var damage: String? {
-    guard let damagedFrame else {
-      return isCut
-        ? "the file is cut short at \(time(cutFrame)): it ends within a packet" : nil
-    }
+    guard let damagedFrame else { return nil }
     let lost = missingFrames > 0 ? ", \(missingFrames) frames are missing" : ""
     return "the file is damaged at \(time(damagedFrame)): \(damagedBytes) bytes are no sound\(lost)"
+  }
+
+  /// Describes the end of a file that ends within a packet; nil for others.
+  var cut: String? {
+    isCut ? "the file is cut short at \(time(cutFrame)): it ends within a packet" : nil
   }
 
   /// Describes the first change of form; nil if there is none.

@@ -49,8 +49,9 @@ struct PacketSource: Sendable {
         remainder: Int64(scanner.discardedFrames), of: frames)
     }
     try measureLastPacket(store)
+    damage = scanner.damage
     tellEnd()
-    damage = damage ?? scanner.damage
+    damage = damage ?? scanner.cut
   }
 
   /// Lossless encoders end with a shorter packet. Some containers count it in full.

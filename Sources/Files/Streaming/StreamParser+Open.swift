@@ -144,7 +144,9 @@ extension StreamParser {
 
     private init(_ reader: PacketFileReader, _ dataOffset: Int, _ fragments: StreamFragments) {
       details = Details(reader, dataOffset)
-      details.packetBytesLimit = StreamStart.maximumBytes
+      // Uncompressed samples of 32 bits, with room for headers.
+      let frames = reader.format.framesPerPacket > 0 ? reader.format.framesPerPacket : 1 << 16
+      details.packetBytesLimit = max(1 << 16, frames * reader.format.channels * 4 + 1024)
       framing = .fragments(fragments)
     }
 

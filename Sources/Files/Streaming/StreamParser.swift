@@ -367,7 +367,7 @@ package final class StreamParser {
       case .more(let needed): return (scanner, needed)
       case .frame(let head, let start):
         offset = start + head.bytes
-        batch.add(bytes[start + head.headBytes..<offset])
+        batch.add(bytes[start + (scanner.hasChanged ? 0 : head.headBytes)..<offset])
       }
     }
   }
