@@ -135,6 +135,7 @@ fuzz: deps plugins ## Hands damaged sound files, bundles, plugin memory, graph r
 	@swift build -c release --sanitize=address --build-path .build-fuzz --product cuejack-fuzz
 	export ASAN_OPTIONS=detect_leaks=0
 	.build-fuzz/release/cuejack-fuzz sounds --cases 100000
+	.build-fuzz/release/cuejack-fuzz mutations --cases 200000
 	.build-fuzz/release/cuejack-fuzz bundles --cases 10000
 	.build-fuzz/release/cuejack-fuzz memory --cases 100000
 	.build-fuzz/release/cuejack-fuzz reports --cases 100000

@@ -79,6 +79,11 @@ extension StreamConverter {
       return extents[first..<first + count].reduce(0) { $0 + ($1.frames > 0 ? $1.frames : each) }
     }
 
+    /// Returns the frames of a packet to leave out.
+    func trim(_ packet: Int) -> PacketTrim {
+      if case .varying(let extents) = sizes { extents[packet].trim } else { PacketTrim() }
+    }
+
     /// Returns the bytes of packets; empty if they lie outside the memory.
     func bytes(_ first: Int, count: Int) -> UnsafeRawBufferPointer {
       let (offset, bytes) =

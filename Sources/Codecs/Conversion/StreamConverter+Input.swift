@@ -18,6 +18,7 @@ extension StreamConverter {
       let count = packets.together(from: source.next, frames: input.usualFramesPerPacket)
       let taken = min(source.left, count)
       let bytes = unsafe packets.bytes(source.next, count: taken)
+      let trim = packets.trim(source.next)
       // The packet counts as consumed even if it cannot be decoded, because the next one may be
       // valid.
       source.take(taken)
@@ -29,10 +30,16 @@ extension StreamConverter {
       }
       let before = decodedFrames + decoder.available
       do throws(CodecError) {
-        try unsafe decoder.decode(bytes)
+        try unsafe decoder.decode(bytes, trim: trim)
       } catch {
-        try replaceLost(told, decoder, from: before)
-        throw .codec(error)
+        guard part != nil else { throw .codec(error) }
+        return try missPacket(told, decoder, from: before)
+      }
+      if part != nil, decoder.format.codec.isLossless, told > 0,
+        decodedFrames + decoder.available == before
+      {
+        // Damage may look like a packet without sound.
+        return try missPacket(told, decoder, from: before)
       }
       try takeDecoded(decoder, keeping: keptFrames)
     }
@@ -50,10 +57,23 @@ extension StreamConverter {
   private func replaceLost(
     _ lost: Int, _ decoder: PacketDecoder, from first: Int
   ) throws(Failure) {
-    guard part != nil, 0..<0x10000 ~= lost else { return }
+    guard part != nil else { return }
     try takeDecoded(decoder, keeping: 0)
-    try addSilence(lost - (decodedFrames - first))
+    if 0...0x10000 ~= lost { try addSilence(lost - (decodedFrames - first)) }
     try encodePending()
+  }
+
+  /// Replaces a packet of a part of a file that could not be decoded, and lists it as missing. The
+  /// parameters are those of `replaceLost`.
+  private func missPacket(
+    _ lost: Int, _ decoder: PacketDecoder, from before: Int
+  ) throws(Failure) {
+    try replaceLost(lost, decoder, from: before)
+    guard let part else { return }
+    // Frames before and after the part are not missed.
+    let first = max(0, before - part.skipped)
+    let end = min(decodedFrames - part.skipped, part.all)
+    if first < end { missing.append(first..<end) }
   }
 
   /// Inserts silence for frames that were not decoded.
@@ -115,7 +135,11 @@ extension StreamConverter {
     hasEnded = true
     var failure: CodecError?
     if let decoder {
-      do throws(CodecError) { try unsafe decoder.decode(nil) } catch { failure = error }
+      do throws(CodecError) {
+        try unsafe decoder.decode(nil)
+      } catch {
+        if part == nil { failure = error }
+      }
       // The last packet may decode to fewer frames than it counts; these are already trimmed.
       let total = decodedFrames + decoder.available
       let short = max(0, packetsIn * decoder.format.framesPerPacket - total)

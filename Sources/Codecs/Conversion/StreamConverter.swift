@@ -45,7 +45,8 @@ package final class StreamConverter {
   struct Part {
     /// Frames to skip before the part.
     let skipped: Int
-    /// Remaining frames of the part.
+    /// Frames of the part, and those that remain.
+    let all: Int
     var left: Int
   }
 
@@ -108,6 +109,9 @@ package final class StreamConverter {
   private var hasBegun = false
   /// The part of the decoded frames that forms the stream; nil for all.
   var part: Part?
+  /// Frames of the part that silence replaces because their packets could not be decoded, by
+  /// position in the part. The caller removes those that it has taken notice of.
+  package var missing: [Range<Int>] = []
   /// True if the input has ended and all delayed frames are pending.
   var hasEnded = false
 
@@ -228,15 +232,16 @@ package final class StreamConverter {
   /// Discards the stream. The next input starts another one, which may begin in the middle of
   /// packets.
   ///
-  /// A packet that cannot be decoded is reported as an error. Silence then replaces it, if its
-  /// length is known.
+  /// A packet that cannot be decoded is no error: silence of its length replaces it, and `missing`
+  /// lists it.
   ///
   /// - Parameters:
   ///   - skipped: Decoded frames before the start of the stream.
   ///   - frames: Maximum number of decoded frames in the stream.
   package func restart(skipping skipped: Int, frames: Int) throws(Failure) {
     try reset()
-    part = Part(skipped: skipped, left: frames)
+    decoder?.keepsRate = true
+    part = Part(skipped: skipped, all: frames, left: frames)
   }
 
   /// Decodes packets before the stream to bring the decoder into the right state. Their output and
@@ -245,8 +250,9 @@ package final class StreamConverter {
     guard let decoder, case .packets(let packets) = source.content else { return }
     while !source.isEmpty {
       let bytes = unsafe packets.bytes(source.next, count: 1)
+      let trim = packets.trim(source.next)
       source.take(1)
-      if unsafe !bytes.isEmpty { try? unsafe decoder.decode(bytes) }
+      if unsafe !bytes.isEmpty { try? unsafe decoder.decode(bytes, trim: trim) }
     }
     while unsafe decoder.take(into: planes.pointers(), room: Self.most) > 0 {}
   }
@@ -254,7 +260,9 @@ package final class StreamConverter {
   /// Discards the stream. The next input starts another one.
   package func reset() throws(Failure) {
     part = nil
+    missing = []
     decoder?.reset()
+    decoder?.keepsRate = false
     resampler?.reset()
     do throws(CodecError) { try encoder?.reset() } catch { throw .codec(error) }
     pending.removeAll()

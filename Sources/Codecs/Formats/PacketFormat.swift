@@ -85,11 +85,25 @@ package struct PacketExtent: Hashable, Sendable {
   package var bytes: Int
   /// Decoded frames, if they vary in the format; else 0.
   package var frames: Int
+  /// Decoded frames to leave out, which `frames` does not count: joined streams have priming and
+  /// remainder inside the file.
+  package var trim = PacketTrim()
 
-  package init(offset: Int, bytes: Int, frames: Int = 0) {
+  package init(offset: Int, bytes: Int, frames: Int = 0, trim: PacketTrim = PacketTrim()) {
     self.offset = offset
     self.bytes = bytes
     self.frames = frames
+    self.trim = trim
+  }
+}
+
+/// Frames of a packet that are decoded but not heard: at its start and at its end.
+package struct PacketTrim: Hashable, Sendable {
+  package var start = 0
+  package var end = 0
+  package init(start: Int = 0, end: Int = 0) {
+    self.start = start
+    self.end = end
   }
 }
 

@@ -9,9 +9,12 @@ import RealTime
 /// bits.
 @safe
 package final class PacketDecoder {
-  /// The packets' format, as far as known. Decoding a packet may complete it. The number of
-  /// channels does not change once known.
+  /// The packets' format, as far as known. Decoding a packet may complete it. Rate and channels do
+  /// not change once known: what comes in another form later is resampled and mapped.
   package private(set) var format: PacketFormat
+  /// True if the rate is known before the first packet is decoded: a decoder may begin behind a
+  /// change of the rate.
+  package var keepsRate = false
 
   private let decoder: UnsafePointer<AVCodec>
   private let extradata: [UInt8]
@@ -20,6 +23,10 @@ package final class PacketDecoder {
   private var output: PlaneQueue?
   private var hasDecoded = false
   private var isDrained = false
+  /// Resamples frames of a part of the stream that has another rate; nil in other parts.
+  private var adapter: (rate: Double, resampler: Resampler)?
+  /// Frames of the current packet that are still to be left out.
+  private var trim = PacketTrim()
 
   /// Creates a decoder.
   ///
@@ -99,8 +106,12 @@ package final class PacketDecoder {
   ///
   /// - Parameter packet: Nil at the end of the stream: the decoder outputs its delayed frames, and
   ///   the next packet starts a new stream.
-  package func decode(_ packet: UnsafeRawBufferPointer?) throws(CodecError) {
+  /// - Parameter trim: Frames of the packet to leave out.
+  package func decode(
+    _ packet: UnsafeRawBufferPointer?, trim: PacketTrim = PacketTrim()
+  ) throws(CodecError) {
     guard let packet = unsafe packet else { return try drain() }
+    self.trim = trim
     guard let bytes = packet.baseAddress, packet.count > 0 else {
       throw CodecError(.badPacket("it is empty"))
     }
@@ -117,6 +128,8 @@ package final class PacketDecoder {
     let sent = unsafe ffmpeg.avcodec_send_packet(codec.context, codec.packet)
     let received = receive()
     if sent < 0 || received < 0 {
+      // A damaged packet may have changed the decoder's idea of the channels.
+      if [.aac, .aacHE, .aacHEv2].contains(format.codec) { begin() }
       throw CodecError(.badPacket(CodecContext.words(sent < 0 ? sent : received)))
     }
   }
@@ -126,6 +139,7 @@ package final class PacketDecoder {
     isDrained = true
     _ = unsafe ffmpeg.avcodec_send_packet(codec.context, nil)
     let result = receive()
+    endAdapter()
     if result < 0 { throw CodecError(.badPacket(CodecContext.words(result))) }
   }
 
@@ -150,6 +164,7 @@ package final class PacketDecoder {
   /// is opened.
   private func begin() {
     isDrained = false
+    adapter = nil
     if let fresh = try? unsafe Self.opened(decoder, format, extradata) {
       codec = fresh
     } else {
@@ -185,34 +200,93 @@ package final class PacketDecoder {
     let frames = unsafe Int(frame.nb_samples)
     let channels = unsafe Int(frame.ch_layout.nb_channels)
     guard frames > 0, channels > 0, let data = unsafe frame.extended_data else { return }
+    // Some decoders give the first frame of another rate the old one.
+    let rate = unsafe Double(codec.context.pointee.sample_rate)
     if !hasDecoded {
       hasDecoded = true
-      if unsafe frame.sample_rate > 0 { unsafe format.sampleRate = Double(frame.sample_rate) }
+      if rate > 0, !keepsRate { format.sampleRate = rate }
       if format.channels == 0 { format.channels = min(channels, PCMFormat.maximumChannels) }
       switch format.codec {
-      case .aac, .aacHE, .aacHEv2, .mp1, .mp2, .mp3, .ac3, .eac3: format.framesPerPacket = frames
+      case .aac, .aacHE, .aacHEv2, .mp1, .mp2, .mp3, .ac3, .eac3:
+        if !keepsRate { format.framesPerPacket = frames }
       default: break
       }
     }
     let output = output ?? PlaneQueue(channels: format.channels)
     self.output = output
-    let room = unsafe output.room(for: frames)
-    let samples = unsafe FrameSamples(AVSampleFormat(frame.format), channels: channels)
-    if channels == format.channels {
-      unsafe samples?.copy(data, frames: frames, to: room)
+    let first = min(trim.start, frames)
+    let left = frames - first - min(trim.end, frames - first)
+    trim.start -= first
+    // A rate that only lacks its fraction is the same.
+    if rate > 0, abs(rate - format.sampleRate) >= 1 {
+      let planes = Planes(channels: format.channels, capacity: frames)
+      unsafe copy(data, frame, channels, to: planes.pointers())
+      unsafe adapt(planes.pointers(at: first), frames: left, rate, to: output)
     } else {
-      let scratch = Planes(channels: channels, capacity: frames)
-      unsafe samples?.copy(data, frames: frames, to: scratch.pointers())
-      for channel in 0..<format.channels {
-        // Mono is copied to all channels. Otherwise missing channels are silent.
-        if channels == 1 || channel < channels {
-          let source = unsafe scratch.pointers()[channels == 1 ? 0 : channel]
-          unsafe room[channel].update(from: source, count: frames)
-        } else {
-          unsafe room[channel].update(repeating: 0, count: frames)
-        }
+      endAdapter()
+      unsafe copy(data, frame, channels, to: output.room(for: frames))
+      output.add(frames)
+      output.skip(first, of: frames)
+      output.cut(frames - first - left)
+    }
+  }
+
+  /// Copies a frame's samples to the planes of `format`'s channels.
+  private func copy(
+    _ data: UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>, _ frame: AVFrame, _ channels: Int,
+    to room: Planes.Pointers
+  ) {
+    let frames = unsafe Int(frame.nb_samples)
+    let samples = unsafe FrameSamples(AVSampleFormat(frame.format), channels: channels)
+    guard channels != format.channels else {
+      unsafe samples?.copy(data, frames: frames, to: room)
+      return
+    }
+    let scratch = Planes(channels: channels, capacity: frames)
+    unsafe samples?.copy(data, frames: frames, to: scratch.pointers())
+    for channel in 0..<format.channels {
+      // Mono is copied to all channels. Otherwise missing channels are silent.
+      if channels == 1 || channel < channels {
+        let source = unsafe scratch.pointers()[channels == 1 ? 0 : channel]
+        unsafe room[channel].update(from: source, count: frames)
+      } else {
+        unsafe room[channel].update(repeating: 0, count: frames)
       }
     }
-    output.add(frames)
+  }
+
+  /// Resamples frames of another rate to the format's rate.
+  private func adapt(
+    _ planes: Planes.Pointers, frames: Int, _ rate: Double, to output: PlaneQueue
+  ) {
+    if adapter?.rate != rate {
+      endAdapter()
+      adapter = Resampler(from: rate, to: format.sampleRate, channels: format.channels)
+        .map { (rate, $0) }
+    }
+    unsafe resample(planes, frames: frames, to: output)
+  }
+
+  /// Outputs what the resampler still holds, at the end of a part with another rate.
+  private func endAdapter() {
+    if let output, adapter != nil { unsafe resample(nil, frames: 0, to: output) }
+    adapter = nil
+  }
+
+  private func resample(_ planes: Planes.Pointers?, frames: Int, to output: PlaneQueue) {
+    guard let resampler = adapter?.resampler else { return }
+    let rest = unsafe planes.map { unsafe Planes.Advancing($0, channels: format.channels) }
+    var left = frames
+    while true {
+      let room = 2048
+      guard
+        let (taken, given) = try? unsafe resampler.process(
+          rest?.pointers, frames: left, into: output.room(for: room), room: room)
+      else { return }
+      output.add(given)
+      rest?.advance(taken)
+      left -= taken
+      if given == 0, taken == 0 || left == 0 { return }
+    }
   }
 }

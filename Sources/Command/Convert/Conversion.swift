@@ -19,11 +19,15 @@ struct Conversion {
   private let choosesChannels: Bool
   private let output: String
 
+  /// Reads the sound to convert.
+  private let source: MediaReader
+
   private static var framesAtOnce: Int { 65536 }
 
   init(_ reader: SoundReader, to output: String, _ options: Convert) throws(SoundFileError) {
     let coding = options.coding
     self.reader = reader
+    source = MediaReader(reader.file)
     self.output = output
     quality = options.quality
     bitRate = coding.bitrate?.bitsPerSecond
@@ -89,7 +93,6 @@ struct Conversion {
     options.quality = quality.resampler
     options.mix = Self.mix(of: reader.format.channels, to: target.channels)
     let converter = try reader.file.decoder(to: writer.input, options)
-    let source = MediaReader(reader.file)
     source.seek(to: part.lowerBound)
     let total = Int64(held: (Double(part.count) * ratio).rounded())
     var memory = [UInt8](repeating: 0, count: Self.framesAtOnce * writer.input.bytesPerFrame)
@@ -113,8 +116,18 @@ struct Conversion {
         break
       }
     }
+    if written == 0 || Double(source.missing.frames) * ratio >= Double(written), total > 0 {
+      throw SoundFileError(.damaged("nothing in it can be decoded"), path: reader.path)
+    }
     try writer.close()
     return written
+  }
+
+  /// One line about sound that could not be decoded; nil if all could.
+  var fault: String? {
+    source.missing.words(sampleRate: reader.file.format.sampleRate).map {
+      "\(reader.path): converted, \($0)"
+    }
   }
 
   private func read(
@@ -189,7 +202,7 @@ struct Conversion {
     ConvertedEvent(
       file: reader.path, output: output, frames: frames,
       duration: Double(frames) / target.sampleRate, container: "\(kind.container)",
-      format: target.summary)
+      format: target.summary, missingFrames: source.missing.frames)
   }
 
   /// Returns a one-line summary.

@@ -26,8 +26,9 @@ struct Convert: ParsableCommand {
       under its own name with the new extension, and folders with all sound files in them and below. If \
       a file cannot be converted, the others are.
 
-      A file appears under its name once it is complete. The exit code is 0 if all are, 1 if something \
-      failed, 64 for wrong usage, and 130, 143 or 129 if SIGINT (Control-C), SIGTERM or SIGHUP stopped the \
+      A file appears under its name once it is complete. What is damaged in a file becomes silence of its \
+      length, as far as it is known, and is told. The exit code is 0 if all files are whole, 1 if something \
+      failed or is missing, 64 for wrong usage, and 130, 143 or 129 if SIGINT (Control-C), SIGTERM or SIGHUP stopped the \
       command. An existing file is unchanged then.
       """
         + examples(
@@ -126,7 +127,10 @@ struct Convert: ParsableCommand {
             .cannotWrite("another file was converted to it: \(job.input) is left out"),
             path: job.output)
         }
-        guard try run(job, signals) else { throw ExitCode(128 + (signals.received ?? 0)) }
+        guard let isWhole = try run(job, signals) else {
+          throw ExitCode(128 + (signals.received ?? 0))
+        }
+        if !isWhole { failed = true }
       } catch let error as SoundFileError {
         Screen.shared.draw([])
         Screen.shared.complain("\(error)")
@@ -139,10 +143,12 @@ struct Convert: ParsableCommand {
 
   /// Converts one file, and prints the result.
   ///
-  /// - Returns: False if a signal stopped it.
-  private func run(_ job: ConversionJob, _ signals: StopSignals) throws(SoundFileError) -> Bool {
+  /// - Returns: False if some of the sound is missing; nil if a signal stopped it.
+  private func run(_ job: ConversionJob, _ signals: StopSignals) throws(SoundFileError) -> Bool? {
     let reader = try SoundReader(path: job.input)
-    if let warning = reader.file.warning { Screen.shared.remark(warning) }
+    for words in [reader.file.warning, reader.file.notice] {
+      if let words { Screen.shared.remark(words) }
+    }
     let conversion = try Conversion(reader, to: job.output, self)
     if to != nil { try job.makeFolder() }
     let unfinished = try UnfinishedFile(job.output, isReplacing: force)
@@ -154,11 +160,13 @@ struct Convert: ParsableCommand {
       }
     }
     Screen.shared.draw([])
-    guard let frames else { return false }
+    guard let frames else { return nil }
     try unfinished.finish()
     Screen.shared.say(conversion.summary(frames))
+    let fault = conversion.fault
+    if let fault { Screen.shared.remark(fault) }
     Screen.shared.emit(conversion.event(frames))
-    return true
+    return fault == nil && !reader.isTruncated
   }
 
   /// Shows the progress, and emits an event at most once a second.

@@ -129,6 +129,8 @@ struct ConvertedEvent: Encodable {
   let duration: Double
   let container: String
   let format: String
+  /// Frames of the file read that could not be decoded.
+  let missingFrames: Int64
 }
 
 /// The end, with the closing figures.

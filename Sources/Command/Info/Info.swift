@@ -36,8 +36,8 @@ struct Info: ParsableCommand {
     for path in files {
       do throws(SoundFileError) {
         let file = try MediaFiles.open(path: path, decodesOthers: true)
-        if let warning = file.warning { Screen.shared.remark(warning) }
         let report = try FileReport(file, Measurement(file, measuring))
+        for words in [file.warning, file.notice] { if let words { Screen.shared.remark(words) } }
         if json { reports.append(report) } else { print(report.words) }
       } catch {
         Screen.shared.remark(error.description)
@@ -79,10 +79,12 @@ struct FileReport: Encodable {
   let layoutTag: UInt32?
   /// Frames per second.
   let sampleRate: Double
-  /// Valid frames.
-  let frames: Int64
+  /// Valid frames; absent if the file does not give them.
+  let frames: Int64?
   /// Duration in seconds.
-  let duration: Double
+  let duration: Double?
+  /// "exact", "estimated" or "unknown": what `frames` and `duration` are.
+  let length: String
   /// Size of the file in bytes.
   let size: Int64
   /// True if the file is truncated or damaged.
@@ -93,8 +95,8 @@ struct FileReport: Encodable {
   let soundBytes: Int64
   /// Offset of the sound in bytes; 0 if libsndfile reads the file, which does not report it.
   let dataOffset: Int64
-  /// Number of packets. A packet of linear PCM is a frame.
-  let packets: Int64
+  /// Number of packets; absent if they would have to be decoded. A packet of linear PCM is a frame.
+  let packets: Int64?
   /// Absent if it varies.
   let framesPerPacket: Int?
   /// Absent if it varies.
@@ -229,14 +231,20 @@ struct FileReport: Encodable {
     layoutTag = try file.channelLayoutTag
     layout = file.channelRoles?.map(\.description)
     sampleRate = file.format.sampleRate
-    frames = try file.frameCount
-    duration = Double(frames) / sampleRate
-    size = try file.store.byteCount()
+    // What was measured has read all of the sound.
+    if measurement.figures != nil || measurement.checksum != nil { _ = try file.frameCount }
+    switch try file.length {
+    case .exact(let count): (frames, length) = (count, "exact")
+    case .estimated(let count): (frames, length) = (count, "estimated")
+    case .unknown: (frames, length) = (nil, "unknown")
+    }
+    duration = frames.map { [sampleRate] in Double($0) / sampleRate }
+    size = try file.fileBytes
     truncated = file.warning != nil
     bitRate = try file.bitRate
     soundBytes = try file.byteCount
     dataOffset = try file.dataOffset
-    packets = try file.packetCount
+    packets = length == "exact" ? try file.packetCount : nil
     largestPacket = try file.maximumPacketBytes
     primingFrames = table?.primingFrames
     remainderFrames = table?.remainderFrames
@@ -261,7 +269,7 @@ struct FileReport: Encodable {
       ("format", format),
       ("channels", channelWords),
       ("rate", hertz(sampleRate)),
-      ("duration", "\(exactClock(duration)) (\(frames) frames)"),
+      ("duration", durationWords),
       ("bit rate", "\(Int64(held: bitRate.rounded())) bits per second"),
       ("size", sizeWords),
     ]
@@ -291,6 +299,11 @@ struct FileReport: Encodable {
     return ([printable(path)] + lines).joined(separator: "\n")
   }
 
+  private var durationWords: String {
+    guard let duration, let frames else { return "not known" }
+    return "\(length == "exact" ? "" : "about ")\(exactClock(duration)) (\(frames) frames)"
+  }
+
   private var sizeWords: String {
     guard sampleType == nil || dataOffset > 0 else { return "\(size) bytes" }
     return "\(size) bytes, \(soundBytes) of sound from byte \(dataOffset) on"
@@ -300,7 +313,7 @@ struct FileReport: Encodable {
     let frames = framesPerPacket.map { "\($0) frames each" } ?? "of various lengths"
     let bytes =
       bytesPerPacket.map { "\($0) bytes each" } ?? "\(largestPacket) bytes at the most"
-    return "\(packets), \(frames), \(bytes)"
+    return "\(packets ?? 0), \(frames), \(bytes)"
   }
 
   private func words(for marker: Marker) -> String {

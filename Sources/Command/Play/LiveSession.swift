@@ -204,7 +204,9 @@ struct LiveSession {
         Screen.shared.complain("\(ServerError.lost(server: result.serverName))")
         failed = true
       }
-      if player.hasFailed || player.file.isTruncated && player.playsToTheEnd {
+      let faults = player.file.faults
+      for fault in faults { Screen.shared.complain(fault) }
+      if player.hasFailed || !faults.isEmpty || player.file.isTruncated && player.playsToTheEnd {
         failed = true
       }
       // Playing succeeded only if everything was heard without a gap.

@@ -90,8 +90,10 @@ struct OfflineSession {
         "\(command.midi ?? ""): \(rendering.lostMessages) messages came at once with too many others and were lost"
       )
     }
+    let faults = players.flatMap(\.file.faults)
+    for fault in faults { Screen.shared.complain(fault) }
     let failed =
-      rendering.lostMessages > 0
+      rendering.lostMessages > 0 || !faults.isEmpty
       || players.contains { $0.hasFailed || $0.file.isTruncated && $0.playsToTheEnd }
     if failed || rendering.hasLostPlugins { throw ExitCode.failure }
   }

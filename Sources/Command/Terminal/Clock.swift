@@ -28,14 +28,6 @@ func clock(_ seconds: Double) -> String {
     : sign + formatted("%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60)
 }
 
-/// Formats hours, minutes and seconds with milliseconds.
-func exactClock(_ seconds: Double) -> String {
-  let milliseconds = Int64(held: (seconds * 1000).rounded())
-  let (minutes, rest) = (milliseconds / 60_000, milliseconds % 60_000)
-  let tail = formatted("%02lld:%02lld.%03lld", minutes % 60, rest / 1000, rest % 1000)
-  return minutes < 60 ? tail : "\(minutes / 60):\(tail)"
-}
-
 /// Formats a size in a suitable unit, such as "12.3 MB".
 func byteCount(_ bytes: Int64) -> String {
   if bytes < 1000 { return "\(bytes) bytes" }

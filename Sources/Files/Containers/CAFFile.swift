@@ -39,33 +39,35 @@ enum CAFFile {
     source.chunks = chunks
     let table = try contents("pakt", atMost: 1 << 28)
     let start = try store.bytes(at: head.dataOffset, count: 16) ?? []
-    try correct(&source.format, source.cookie, table, start, store)
+    let isCounted = try correct(&source.format, table, start, store)
     let present = try max(0, store.byteCount() - head.dataOffset)
     try list(
       &source, table, head.dataOffset, min(head.dataBytes ?? present, present), store)
+    if !isCounted { source.table = nil }
     return source
   }
 
-  /// Corrects known errors of other writers: ffmpeg sets FLAC's frames per packet to 0 (variable),
-  /// but lists no frames in the packet table.
+  /// Corrects known errors of other writers: ffmpeg sets FLAC's frames per packet to 0 (variable) or
+  /// to an average, but lists no frames in the packet table.
+  ///
+  /// - Returns: False if the counts in the packet table are wrong, too.
   private static func correct(
-    _ format: inout PacketFormat, _ cookie: [UInt8], _ table: [UInt8], _ start: [UInt8],
-    _ store: any ByteStore
-  ) throws(SoundFileError) {
+    _ format: inout PacketFormat, _ table: [UInt8], _ start: [UInt8], _ store: any ByteStore
+  ) throws(SoundFileError) -> Bool {
     let most = 1 << 20
     let isOpen = format.framesPerPacket == 0 && format.bytesPerPacket == 0
     let numbers = UInt64(table.dropFirst(24).count { $0 & 0x80 == 0 })
-    if format.codec == .flac,
-      format.framesPerPacket > 1 << 16
-        || isOpen && numbers == table.big(at: 0, bytes: 8)
-    {
-      format.framesPerPacket = PacketFrames.flac(start)
+    let own = format.codec == .flac ? PacketFrames.flac(start) : 0
+    let isWrong = own > 0 && format.framesPerPacket > 0 && own != format.framesPerPacket
+    if isWrong || own > 0 && isOpen && numbers == table.big(at: 0, bytes: 8) {
+      format.framesPerPacket = own
     }
     guard format.bytesPerPacket <= most, format.framesPerPacket <= most else {
       throw SoundFileError(
         .damaged("packets of \(format.bytesPerPacket) bytes, \(format.framesPerPacket) frames"),
         path: store.name)
     }
+    return !isWrong
   }
 
   private static func describe(

@@ -9,22 +9,15 @@ extension Container {
       guard start.name(at: 0) == "riff" else { return start }
       return try store.bytes(at: offset, count: 28) ?? start
     }
-    var first = try start(at: 0)
-    // ID3 tags may precede streams of several codecs.
-    var offset: Int64 = 0
-    for _ in 0..<ID3Tag.mostInARow {
-      guard let size = ID3Tag.byteCount(first) else { break }
-      offset += Int64(size)
-      first = try start(at: offset)
-    }
-    guard let kind = Self.kind(first) else { return nil }
+    guard let kind = Self.kind(try start(at: ID3Tag.end(in: store))) else { return nil }
     self = kind
   }
 
   private static func kind(_ start: [UInt8]) -> Container? {
     switch (start.name(at: 0), start.name(at: 4), start.name(at: 8)) {
     case ("RIFF", _, "WAVE"), ("RIFX", _, "WAVE"): return .wave
-    case ("RF64", _, "WAVE"): return .rf64
+    // BW64 is RF64 with other chunks for object-based sound.
+    case ("RF64", _, "WAVE"), ("BW64", _, "WAVE"): return .rf64
     case ("riff", _, _) where start.name(at: 24) == "wave": return .wave64
     case ("FORM", _, "AIFF"): return .aiff
     case ("FORM", _, "AIFC"): return .aifc
@@ -53,6 +46,14 @@ extension Container {
     case 0x02: return .mp3
     case 0x04: return .mp2
     default: return .mp1
+    }
+  }
+
+  /// True if libavformat's demuxer passes over ID3 tags before the file, and reads them.
+  var passesOverTags: Bool {
+    switch self {
+    case .adts, .mp3, .mp2, .mp1, .ac3, .flac, .amr: true
+    default: false
     }
   }
 }

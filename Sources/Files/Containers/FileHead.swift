@@ -27,6 +27,11 @@ struct FileHead {
   private(set) var hasEqualPackets = true
   /// A substitute header that libsndfile reads correctly, in place of everything before the sound.
   var shown: [UInt8]?
+  /// The second sound chunk of a file that should have one only.
+  var secondSound: Chunk? {
+    let id: ChunkID = container == .aiff || container == .aifc ? "SSND" : "data"
+    return after.first { $0.id == id }
+  }
 
   /// The result of reading a file's first bytes.
   enum Finding {
@@ -49,12 +54,15 @@ struct FileHead {
   }
 
   /// Creates the header of a NeXT/Sun file: one header, then the sound.
-  private init(next start: Bytes) {
+  private init(next start: Bytes, total: Int64) {
     container = .next
     isBigEndian = start.name(at: 0) == ".snd"
     dataOffset = Int64(start.unsigned(at: 4, bytes: 4, bigEndian: isBigEndian))
-    let size = Int64(start.unsigned(at: 8, bytes: 4, bigEndian: isBigEndian))
-    dataBytes = size == 0xFFFF_FFFF ? nil : size
+    let claimed = Int64(start.unsigned(at: 8, bytes: 4, bigEndian: isBigEndian))
+    let present = total - dataOffset
+    // Nothing follows the sound, so a size that has lost its high bits means the whole rest.
+    let isOpen = claimed == 0 || Self.isOpen(claimed, present) || present - claimed >= 1 << 32
+    dataBytes = isOpen ? nil : claimed
   }
 
   /// Reads the header. Blocks.
@@ -70,15 +78,15 @@ struct FileHead {
       switch (start.name(at: 0), start.name(at: 8)) {
       case ("RIFF", ""), ("RIFX", ""), ("RF64", ""), ("FORM", ""): return .cutShort
       case ("riff", _) where total < 28: return .cutShort
-      case ("BW64", _): return .foreign("BW64")
+      case ("BW64", ""): return .cutShort
       case ("wvpk", _): return .foreign("WavPack")
       default: return .unknown
       }
     }
-    // Only stream files may have ID3 tags before them.
-    let isTagged = start.name(at: 0).hasPrefix("ID3")
     let isKnown = container.holdsPCM || isStream && (container == .flac || container.isMPEG4)
-    guard isKnown, !isTagged else { return .foreign(container.description) }
+    guard isKnown, ID3Tag.byteCount(start.slice(at: 0, count: 12)) == nil else {
+      return .foreign(container.description)
+    }
     let grammar: ChunkGrammar? =
       switch container {
       case .wave: .riff(bigEndian: start.name(at: 0) == "RIFX")
@@ -92,10 +100,11 @@ struct FileHead {
     let hasSound =
       switch container {
       case .next:
-        try store.bytes(at: 0, count: 24).map { head = FileHead(next: Bytes($0)) } != nil
+        try store.bytes(at: 0, count: 24).map { head = FileHead(next: Bytes($0), total: total) }
+          != nil
       case .flac: try head.readFLAC(store)
       case _ where container.isMPEG4: try head.readMPEG4(store, total)
-      default: try head.readChunks(store, total, start, isStream: isStream)
+      default: try head.readChunks(store, total, isStream: isStream)
       }
     return hasSound ? .head(head) : .cutShort
   }
@@ -104,22 +113,25 @@ struct FileHead {
 
   /// Reads all chunks; returns false if the sound or its format is missing.
   private mutating func readChunks(
-    _ store: any ByteStore, _ total: Int64, _ start: Bytes, isStream: Bool
+    _ store: any ByteStore, _ total: Int64, isStream: Bool
   ) throws(SoundFileError) -> Bool {
     guard let grammar else { return false }
     var hasFormat = false
     var longDataBytes: Int64?
+    var isCorrected = false
     var offset = grammar.start
     for _ in 0..<(isStream ? Self.mostStreamChunks : ChunkGrammar.mostChunks) {
       guard var chunk = try grammar.chunk(at: offset, in: store) else { break }
-      if dataOffset == 0, let skipped = try readSoundHead(chunk, store, total, start) {
+      if dataOffset == 0, let sound = try readSoundHead(chunk, store, longDataBytes) {
         soundOffset = chunk.offset
-        dataOffset = chunk.offset + skipped
-        if dataBytes == .max { dataBytes = longDataBytes }
+        dataOffset = chunk.offset + sound.skipped
+        dataBytes = try soundBytes(
+          claimed: sound.bytes, field: chunk.size, store, isStream ? nil : total)
         beginsWithFormat = hasFormat
         if isStream { return true }
+        isCorrected = dataBytes != sound.bytes
         guard let dataBytes, dataBytes <= total else { break }
-        chunk.size = dataBytes + skipped
+        chunk.size = dataBytes + sound.skipped
       } else {
         guard try readFormat(chunk, store, &longDataBytes, &hasFormat) else { return false }
         if dataOffset == 0 { before.append(chunk) } else { after.append(chunk) }
@@ -136,71 +148,130 @@ struct FileHead {
     guard hasFormat || container != .aiff && container != .aifc, dataOffset > 0 else {
       return false
     }
-    if container == .rf64 || container == .wave64 { shown = try plainHead(store, grammar) }
+    if container == .rf64 || container == .wave64 || isCorrected || secondSound != nil {
+      shown = try plainHead(store, grammar, dataBytes ?? max(0, total - dataOffset))
+    }
     return true
   }
 
-  /// Builds a header with only the format and the sound chunk. libsndfile mishandles RF64 files
+  /// Builds a header with only the format and the sound chunk, whose size is `bytes`. libsndfile
+  /// takes sizes at their word, reads the last of several sound chunks, and mishandles RF64 files
   /// after chunks of odd size. It also reads every extensible format in Wave64 as integers, so the
   /// header gets the plain format tag.
   private func plainHead(
-    _ store: any ByteStore, _ grammar: ChunkGrammar
+    _ store: any ByteStore, _ grammar: ChunkGrammar, _ bytes: Int64
   ) throws(SoundFileError) -> [UInt8]? {
-    guard var head = try store.bytes(at: 0, count: Int(grammar.start)),
-      let sound = try store.bytes(
-        at: soundOffset - grammar.headBytes,
-        count: Int(dataOffset - soundOffset + grammar.headBytes))
+    let skipped = dataOffset - soundOffset
+    guard var head = try store.bytes(at: 0, count: Int(grammar.start)), skipped <= 1 << 16,
+      let name = try store.bytes(at: soundOffset - grammar.headBytes, count: 4),
+      let start = try store.bytes(at: soundOffset, count: Int(skipped))
     else { return nil }
-    for chunk in before where chunk.id == "ds64" || chunk.id == "fmt " {
+    if container == .rf64 { head.replaceSubrange(0..<4, with: ChunkID("RF64").bytes) }
+    let formats: Set<ChunkID> = ["ds64", "fmt ", "COMM", "FVER", "desc"]
+    // The format of an AIFF file may follow its sound.
+    for chunk in before + after where formats.contains(chunk.id) {
       guard chunk.size <= 1 << 16,
-        var bytes = try store.bytes(at: chunk.offset, count: Int(chunk.size))
+        var content = try store.bytes(at: chunk.offset, count: Int(chunk.size))
       else { return nil }
-      if container == .wave64, chunk.id == "fmt ", bytes.count >= 26, bytes[0...1] == [0xFE, 0xFF] {
-        bytes.replaceSubrange(0...1, with: bytes[24...25])
+      if container == .wave64, chunk.id == "fmt ", content.count >= 26,
+        content[0...1] == [0xFE, 0xFF]
+      {
+        content.replaceSubrange(0...1, with: content[24...25])
       }
-      head += grammar.chunk(chunk.id, bytes)
+      if chunk.id == "ds64", content.count >= 16 {
+        content.replaceSubrange(8..<16, with: [UInt8](bytes, count: 8, bigEndian: false))
+      }
+      head += grammar.chunk(chunk.id, content)
     }
-    return head + sound
+    let size = bytes + skipped
+    head += grammar.head(
+      ChunkID(Bytes(name), at: 0),
+      size: container == .rf64
+        ? 0xFFFF_FFFF : grammar.sizeBytes == 4 ? min(size, 0xFFFF_0000) : size)
+    if container != .caf, container != .rf64 {
+      let whole = Int64(head.count) + size
+      let field = container == .wave64 ? 16..<24 : 4..<8
+      head.replaceSubrange(
+        field,
+        with: [UInt8](
+          field.count == 4 ? min(whole - 8, 0xFFFF_FFF0) : whole, count: field.count,
+          bigEndian: grammar.isBigEndian))
+    }
+    return head + start
   }
 
-  /// Stores the size of the sound if `chunk` is the sound chunk. `.max` means that the 'ds64' chunk
-  /// gives the size.
-  ///
-  /// - Returns: Bytes before the sound in the chunk; nil if it is not the sound chunk.
-  private mutating func readSoundHead(
-    _ chunk: Chunk, _ store: any ByteStore, _ total: Int64, _ start: Bytes
-  ) throws(SoundFileError) -> Int64? {
+  /// Returns the sound's size according to its chunk, without the bytes before the sound in the
+  /// chunk, and the number of these; nil if `chunk` is not the sound chunk. The size is unchecked.
+  private func readSoundHead(
+    _ chunk: Chunk, _ store: any ByteStore, _ longDataBytes: Int64?
+  ) throws(SoundFileError) -> (bytes: Int64, skipped: Int64)? {
     switch (container, chunk.id) {
-    case (.wave, "data"), (.rf64, "data"):
-      let isBigEndian = isBigEndian
-      let whole = Int64(start.unsigned(at: 4, bytes: 4, bigEndian: isBigEndian))
-      dataBytes =
-        switch chunk.size {
-        case 0xFFFF_FFFF: container == .rf64 ? .max : nil
-        // Written to a pipe: the writer did not know the length.
-        case 0x7FFF_F000...0x7FFF_FFFF: nil
-        // The writer stopped before it stored the length.
-        case 0 where whole + 8 <= chunk.offset: nil
-        default: chunk.size
-        }
-      return 0
-    case (.wave64, "data"):
-      dataBytes = max(0, chunk.size)
-      return 0
+    case (.rf64, "data") where chunk.size == 0xFFFF_FFFF: return (longDataBytes ?? -1, 0)
+    case (.wave, "data"), (.rf64, "data"), (.wave64, "data"): return (chunk.size, 0)
     case (.aiff, "SSND"), (.aifc, "SSND"):
       guard let skip = try store.bytes(at: chunk.offset, count: 8).map(Bytes.init) else {
         return nil
       }
       let skipped = 8 + Int64(skip.unsigned(at: 0, bytes: 4, bigEndian: true))
-      dataBytes = chunk.size == 0 ? nil : max(0, chunk.size - skipped)
-      return skipped
+      return (chunk.size - skipped, skipped)
     case (.caf, "data"):
       // A four-byte edit count precedes the sound.
       guard try store.bytes(at: chunk.offset, count: 4) != nil else { return nil }
-      dataBytes = chunk.size < 4 ? nil : chunk.size - 4
-      return 4
+      return (chunk.size &- 4, 4)
     default: return nil
     }
+  }
+
+  /// Returns the bytes of the sound at `dataOffset`; nil if it extends to the end of the file.
+  ///
+  /// Sizes in headers are hints: programs that cannot go back to the header leave them open, and
+  /// those of 32 bits lose their high bits beyond 4 GiB.
+  ///
+  /// - Parameters:
+  ///   - claimed: The size according to the header; at most 0 if it was left open.
+  ///   - field: The size field of the sound chunk.
+  ///   - total: Size of the file; nil for a stream, of which the rest has not arrived.
+  private func soundBytes(
+    claimed: Int64, field: Int64, _ store: any ByteStore, _ total: Int64?
+  ) throws(SoundFileError) -> Int64? {
+    guard claimed < 1 << 60 else { return nil }
+    guard let total else {
+      if claimed <= 0 { return claimed == 0 && !hasEqualPackets ? 0 : nil }
+      let isOpen = grammar?.sizeBytes == 4 && container != .rf64 && Self.isOpen(field, 0)
+      return isOpen ? nil : claimed
+    }
+    let present = max(0, total - dataOffset)
+    guard claimed > 0 else { return try hasChunks(at: dataOffset, store, total) ? 0 : nil }
+    guard let grammar, grammar.sizeBytes == 4, container != .rf64 else { return claimed }
+    if Self.isOpen(field, present) { return nil }
+    guard present - claimed >= 1 << 32,
+      try !hasChunks(at: dataOffset + grammar.padded(claimed), store, total)
+    else { return claimed }
+    return claimed + (present - claimed) & ~0xFFFF_FFFF
+  }
+
+  /// Returns true if a 32-bit size is one that programs write before they know the size, and the
+  /// file has fewer bytes.
+  private static func isOpen(_ size: Int64, _ present: Int64) -> Bool {
+    size == 0xFFFF_FFFF
+      || size > present && (0x7FFF_0000...0x8000_0000 ~= size || size >= 0xFFFF_0000)
+  }
+
+  /// Returns true if the file consists of chunks from `start` to its end, and there is at least one.
+  private func hasChunks(
+    at start: Int64, _ store: any ByteStore, _ total: Int64
+  ) throws(SoundFileError) -> Bool {
+    guard let grammar else { return false }
+    var offset = start
+    for _ in 0..<Self.mostStreamChunks {
+      guard offset + grammar.headBytes <= total else { break }
+      guard let chunk = try grammar.chunk(at: offset, in: store),
+        chunk.id.bytes.allSatisfy({ 0x20...0x7E ~= $0 }), let end = grammar.end(of: chunk),
+        chunk.offset + chunk.size <= total
+      else { return false }
+      offset = end
+    }
+    return offset > start
   }
 
   /// Reads the chunks that describe the format; returns false if one of them is too short.
@@ -214,7 +285,8 @@ struct FileHead {
     switch (container, chunk.id) {
     case (.rf64, "ds64"):
       guard let sizes = try start(atLeast: 24) else { return false }
-      longDataBytes = Int64(clamping: sizes.unsigned(at: 8, bytes: 8, bigEndian: false))
+      longDataBytes = Int64(
+        truncatingIfNeeded: sizes.unsigned(at: 8, bytes: 8, bigEndian: false))
     case (.wave, "fmt "), (.rf64, "fmt "), (.wave64, "fmt "):
       guard let format = try start(atLeast: 16) else { return false }
       hasFormat = true

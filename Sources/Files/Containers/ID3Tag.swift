@@ -16,4 +16,18 @@ enum ID3Tag {
     let hasFooter = bytes[5] & 0x10 != 0
     return headBytes + size + (hasFooter ? headBytes : 0)
   }
+
+  /// Returns the end of the tags at the start of a file; 0 if there is none. Blocks.
+  static func end(in store: any ByteStore) throws(SoundFileError) -> Int64 {
+    let total = try store.byteCount()
+    var end: Int64 = 0
+    for _ in 0..<mostInARow {
+      guard
+        let size = try store.bytes(at: end, count: headBytes).flatMap(byteCount),
+        Int64(size) < total - end
+      else { break }
+      end += Int64(size)
+    }
+    return end
+  }
 }

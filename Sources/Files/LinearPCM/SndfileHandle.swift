@@ -74,6 +74,9 @@ final class SndfileHandle {
     Int(info.format) & SF_FORMAT_TYPEMASK == SF_FORMAT_RAW && subtype == SF_FORMAT_ULAW
   }
 
+  /// True if `frames` is an estimate: for MPEG audio libsndfile computes it from the size of the file.
+  var isEstimated: Bool { Int(info.format) & SF_FORMAT_TYPEMASK == SF_FORMAT_MPEG }
+
   /// Roles of the channels; nil if the file does not give them.
   var channelRoles: [ChannelRole]? {
     var map = [Int32](repeating: 0, count: channels)

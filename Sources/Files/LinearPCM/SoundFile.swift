@@ -15,6 +15,8 @@ package final class SoundFile: Sendable {
   /// Number of frames according to the header on opening. A truncated file has fewer.
   package let promisedFrames: Int64
   private let framesAtFirst: Int64
+  /// Frames of a second sound chunk, which is not read.
+  private let framesLeftOut: Int64
   /// Significant bits of a sample according to the file.
   package let sourceBits: Int
 
@@ -69,9 +71,12 @@ package final class SoundFile: Sendable {
   package var isTruncated: Bool { promisedFrames > framesAtFirst }
   /// One line about a truncated file; nil if it is complete.
   package var warning: String? {
-    isTruncated
-      ? "\(path): the file is cut short: \(framesAtFirst) of \(promisedFrames) frames are there"
-      : nil
+    if isTruncated {
+      return
+        "\(path): the file is cut short: \(framesAtFirst) of \(promisedFrames) frames are there"
+    }
+    guard framesLeftOut > 0 else { return nil }
+    return "\(path): only its first sound chunk is read: \(framesLeftOut) frames are left out"
   }
 
   /// Opens a file for reading. Blocks.
@@ -94,13 +99,9 @@ package final class SoundFile: Sendable {
     if let coding = head?.coding {
       throw SoundFileError(.unsupportedEncoding(coding), path: path)
     }
-    let promisedBytes = head.flatMap { head in head.dataBytes.map { head.dataOffset &+ $0 } }
-    let source = FileSource(
-      store, byteCount: max(total, promisedBytes ?? 0), head: head?.shown,
-      soundOffset: head?.dataOffset ?? 0)
     let handle: SndfileHandle
     do throws(SndfileHandle.Failure) {
-      handle = try SndfileHandle(source)
+      handle = try SndfileHandle(FileSource(store, total, head))
     } catch {
       throw SoundFileError(
         head == nil ? .notASoundFile : .damaged(error.reason), path: path)
@@ -120,7 +121,7 @@ package final class SoundFile: Sendable {
     let present = max(0, total - head.dataOffset) / bytesPerFrame
     // Only an explicit length in the header can exceed the frames present.
     let promised = head.dataBytes.map { $0 / bytesPerFrame }
-    let frames = min(promised ?? handle.frames, present)
+    let frames = min(promised ?? present, present)
     guard frames > 0 || promised ?? 0 == 0, head.dataOffset <= total else {
       throw SoundFileError(.truncated, path: path)
     }
@@ -129,6 +130,7 @@ package final class SoundFile: Sendable {
     channelRoles = handle.channelRoles
     promisedFrames = max(frames, promised ?? frames)
     framesAtFirst = frames
+    framesLeftOut = (head.secondSound?.size ?? 0) / bytesPerFrame
     sourceBits = min(head.bitsPerSample ?? format.bitsPerSample, format.bitsPerSample)
     var state = State(
       container: head.container, grammar: head.grammar, isBigEndian: head.isBigEndian,
@@ -145,6 +147,7 @@ package final class SoundFile: Sendable {
     channelRoles = nil
     promisedFrames = 0
     framesAtFirst = 0
+    framesLeftOut = 0
     sourceBits = format.bitsPerSample
     self.state = Mutex(state)
   }

@@ -13,7 +13,11 @@ final class DecodedFile: ReadOnlyMediaFile {
   let coding: String?
   let reservation = Reservation()
   private let pcmFormat: PCMFormat
-  private let frames: Int64
+  private let claimedFrames: Int64
+  /// The frames that were counted while decoding; nil until then.
+  private let counted = Mutex<Int64?>(nil)
+  /// True if libsndfile does not know the number of frames.
+  private let isEstimated: Bool
   private let storedRoles: [ChannelRole]?
   private let storedTags: [String: String]
   /// Protected by `lock`.
@@ -29,13 +33,14 @@ final class DecodedFile: ReadOnlyMediaFile {
   init?(_ store: any ByteStore, container: Container?) {
     guard let handle = Decoder.open(store) else { return nil }
     let format = handle.decodedFormat
-    guard format.layout != nil, handle.frames <= Self.mostFrames else { return nil }
+    guard format.layout != nil else { return nil }
     self.store = store
     self.container = container ?? .other
     containerName = container?.description ?? handle.containerName
     coding = handle.storedFormat(rate: nil) == nil ? handle.codingName : nil
     pcmFormat = format
-    frames = handle.frames
+    claimedFrames = min(handle.frames, Self.mostFrames)
+    isEstimated = handle.isEstimated || handle.frames > Self.mostFrames
     storedRoles = handle.channelRoles
     storedTags = handle.tags
     decoder = Decoder(store, handle)
@@ -53,8 +58,8 @@ final class DecodedFile: ReadOnlyMediaFile {
 
   // MARK: Packets
 
-  var packetCount: Int64 { frames }
-  var byteCount: Int64 { frames * Int64(pcmFormat.bytesPerFrame) }
+  var packetCount: Int64 { frameCount }
+  var byteCount: Int64 { frameCount * Int64(pcmFormat.bytesPerFrame) }
   var maximumPacketBytes: Int { pcmFormat.bytesPerFrame }
   var frameStarts: [Int64]? { nil }
   var byteStarts: [Int64]? { nil }
@@ -66,9 +71,9 @@ final class DecodedFile: ReadOnlyMediaFile {
     extents: inout [PacketExtent]
   ) throws(SoundFileError) -> Int {
     extents = []
-    guard packet >= 0, packet < frames, count > 0 else { return 0 }
+    guard packet >= 0, packet < claimedFrames, count > 0 else { return 0 }
     let bytesPerFrame = pcmFormat.bytesPerFrame
-    let wanted = Int(min(Int64(min(count, buffer.count / bytesPerFrame)), frames - packet))
+    let wanted = Int(min(Int64(min(count, buffer.count / bytesPerFrame)), claimedFrames - packet))
     return lock.withLock { _ in unsafe decoder.read(wanted, at: packet, into: buffer) }
   }
 
@@ -100,12 +105,24 @@ final class DecodedFile: ReadOnlyMediaFile {
 
   // MARK: Properties
 
-  var frameCount: Int64 { frames }
-  var duration: Double { Double(frames) / pcmFormat.sampleRate }
+  var frameCount: Int64 {
+    guard isEstimated else { return claimedFrames }
+    return counted.withLock { counted in
+      let frames = counted ?? lock.withLock { _ in decoder.count(most: claimedFrames) }
+      counted = frames
+      return frames
+    }
+  }
+  var length: SoundLength {
+    if !isEstimated { return .exact(claimedFrames) }
+    if let counted = counted.withLock({ $0 }) { return .exact(counted) }
+    return claimedFrames < Self.mostFrames ? .estimated(claimedFrames) : .unknown
+  }
+  var duration: Double { Double(frameCount) / pcmFormat.sampleRate }
   /// Bits per second of the file, including its header.
   var bitRate: Double {
     let bytes = (try? store.byteCount()) ?? 0
-    return duration > 0 ? Double(8 * bytes) / duration : 0
+    return claimedFrames > 0 ? Double(8 * bytes) * pcmFormat.sampleRate / Double(claimedFrames) : 0
   }
   var sourceBits: Int { coding == nil ? pcmFormat.bitsPerSample : 0 }
   var channelRoles: [ChannelRole]? { storedRoles }
@@ -136,7 +153,9 @@ private final class Decoder: @unchecked Sendable {
   /// Opens a file; returns nil if libsndfile cannot read it.
   static func open(_ store: any ByteStore) -> SndfileHandle? {
     guard let total = try? store.byteCount() else { return nil }
-    let source = FileSource(store, byteCount: total, head: nil, soundOffset: 0)
+    var head: FileHead?
+    if case .head(let found)? = try? FileHead.find(in: store) { head = found }
+    let source = FileSource(store, total, head?.shown == nil ? nil : head)
     do throws(SndfileHandle.Failure) {
       return try SndfileHandle(source)
     } catch {
@@ -160,6 +179,13 @@ private final class Decoder: @unchecked Sendable {
       done += part
     }
     return done
+  }
+
+  /// Returns the number of frames up to the end of the sound, but at most `most`.
+  func count(most: Int64) -> Int64 {
+    guard move(to: 0) else { return 0 }
+    while position < most, decode(Self.framesAtOnce) > 0 {}
+    return min(position, most)
   }
 
   /// Decodes the next frames into `memory`. Returns their number.

@@ -28,7 +28,7 @@ final class LinearPCMFile: MediaFile {
   var maximumPacketBytes: Int { file.format.bytesPerFrame }
   var frameStarts: [Int64]? { nil }
   var byteStarts: [Int64]? { nil }
-  var dataOffset: Int64 { file.dataOffset }
+  var dataOffset: Int64 { file.dataOffset + store.startOffset }
 
   func readPackets(
     from packet: Int64, count: Int, into buffer: UnsafeMutableRawBufferPointer,

@@ -2,6 +2,14 @@ package import Codecs
 import RealTime
 import Synchronization
 
+/// The number of frames of a sound.
+package enum SoundLength: Equatable, Sendable {
+  case exact(Int64)
+  /// An estimate, from the size of the file for example.
+  case estimated(Int64)
+  case unknown
+}
+
 /// An open sound file, for reading, writing or both. It holds linear PCM or packets of a codec.
 ///
 /// A packet of linear PCM is one frame. Any thread may call; all calls may block.
@@ -76,8 +84,10 @@ package protocol MediaFile: AnyObject, Sendable {
 
   // MARK: Properties
 
-  /// Valid frames.
+  /// Valid frames. Blocks: where the file does not tell the number, its sound is decoded.
   var frameCount: Int64 { get throws(SoundFileError) }
+  /// Valid frames, as far as they are known without decoding.
+  var length: SoundLength { get throws(SoundFileError) }
   /// Duration in seconds.
   var duration: Double { get throws(SoundFileError) }
   /// Bits per second.
@@ -90,8 +100,11 @@ package protocol MediaFile: AnyObject, Sendable {
   /// Sets the channel layout: see `SoundFile.setChannelLayout(words:mask:)`.
   func setChannelLayout(words: [UInt32], mask: UInt32?, roles: [ChannelRole]?)
     throws(SoundFileError)
-  /// One line about a truncated or damaged file; nil if it is intact.
+  /// One line about a truncated or damaged file; nil if it is intact. Known once `frameCount` has been
+  /// read.
   var warning: String? { get }
+  /// One line about what is unusual about the sound, but no damage; nil if nothing is.
+  var notice: String? { get }
   /// The decoder's magic cookie; empty if the decoder needs none.
   var cookie: [UInt8] { get }
   func setCookie(_ cookie: [UInt8]) throws(SoundFileError)
@@ -120,8 +133,15 @@ extension MediaFile {
     set { pcm?.defersSizes = newValue }
   }
 
+  /// Size of the file in bytes. Blocks.
+  package var fileBytes: Int64 {
+    get throws(SoundFileError) { try store.byteCount() + store.startOffset }
+  }
+
   package var containerName: String { container.description }
   package var coding: String? { nil }
+  package var notice: String? { nil }
+  package var length: SoundLength { get throws(SoundFileError) { .exact(try frameCount) } }
   package var hasPlainPackets: Bool { true }
   package func setupPackets(for packet: Int64) -> Range<Int64> { 0..<0 }
 
@@ -139,8 +159,10 @@ extension MediaFile {
     get throws(SoundFileError) {
       if let file = pcm {
         if let tag = try file.chunk("ID3 ", most: mostTagBytes) { return tag }
-        return try file.chunk("id3 ", most: mostTagBytes)
+        if let tag = try file.chunk("id3 ", most: mostTagBytes) { return tag }
       }
+      if let tagged = store as? TaggedStore { return try tagged.tags }
+      guard container.passesOverTags else { return nil }
       let head = try store.bytes(at: 0, count: ID3Tag.headBytes) ?? []
       return try ID3Tag.byteCount(head).flatMap { size throws(SoundFileError) in
         try store.bytes(at: 0, count: size)

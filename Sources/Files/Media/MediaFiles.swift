@@ -13,6 +13,10 @@ package enum MediaFiles {
     _ store: any ByteStore, hint: Container? = nil, decodesOthers: Bool = false
   ) throws(SoundFileError) -> any MediaFile {
     let kind = try Container(contentOf: store)
+    var store = store
+    if kind?.passesOverTags == false, case let start = try ID3Tag.end(in: store), start > 0 {
+      store = TaggedStore(store, from: start)
+    }
     do throws(SoundFileError) {
       return try open(store, as: kind ?? hint, decodesOthers: decodesOthers)
     } catch {
@@ -21,7 +25,8 @@ package enum MediaFiles {
         case .notASoundFile, .unsupportedContainer, .unsupportedEncoding: true
         // If only the file's name told the container, its content may be something else. libavformat
         // says this of encodings that it does not know, too.
-        case .damaged: kind?.holdsPCM ?? true
+        // libavformat reads no MPEG audio of a free format.
+        case .damaged: kind.map { $0.holdsPCM || [.mp1, .mp2, .mp3].contains($0) } ?? true
         default: false
         }
       guard decodesOthers, isForLibrary, let file = DecodedFile(store, container: kind) else {
@@ -35,7 +40,9 @@ package enum MediaFiles {
     _ store: any ByteStore, as kind: Container?, decodesOthers: Bool
   ) throws(SoundFileError) -> any MediaFile {
     if let kind, !kind.holdsPCM {
-      return PacketInputFile(try PacketFileReader(store, container: kind), store)
+      let reader = try PacketFileReader(store, container: kind)
+      try reader.requirePackets()
+      return PacketInputFile(reader, store)
     }
     do throws(SoundFileError) {
       return LinearPCMFile(try SoundFile(store), store)

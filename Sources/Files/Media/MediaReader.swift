@@ -43,6 +43,8 @@ package final class MediaReader {
   private var converter: StreamConverter?
   /// True if the converter and the packet position match the stream's position.
   private var isInstalled = false
+  /// The sound found so far that cannot be decoded.
+  package private(set) var missing = MissingSound()
 
   package init(_ file: any MediaFile, bufferBytes: Int = 1 << 15) {
     self.file = file
@@ -93,6 +95,10 @@ package final class MediaReader {
       } catch {
         throw .conversion(error)
       }
+      for range in converter.missing {
+        missing.add(range.count, at: start + Int64(range.lowerBound))
+      }
+      converter.missing = []
       if sink.isFull || source.isLast { return }
       source = try next()
     }

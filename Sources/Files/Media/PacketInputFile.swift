@@ -41,13 +41,15 @@ final class PacketInputFile: ReadOnlyMediaFile {
   var maximumPacketBytes: Int { get throws(SoundFileError) { try file.maximumPacketBytes } }
   var frameStarts: [Int64]? {
     get throws(SoundFileError) {
-      file.format.framesPerPacket == 0 ? try allStarts().frames : nil
+      try file.hasListedFrames ? allStarts().frames : nil
     }
   }
   var byteStarts: [Int64]? {
     get throws(SoundFileError) { file.format.bytesPerPacket == 0 ? try allStarts().bytes : nil }
   }
-  var dataOffset: Int64 { get throws(SoundFileError) { try file.packetOffset(of: 0) ?? 0 } }
+  var dataOffset: Int64 {
+    get throws(SoundFileError) { try (file.packetOffset(of: 0) ?? 0) + store.startOffset }
+  }
   var hasPlainPackets: Bool { file.hasPlainPackets }
   func setupPackets(for packet: Int64) -> Range<Int64> { file.setupPackets(for: packet) }
 
@@ -111,6 +113,7 @@ final class PacketInputFile: ReadOnlyMediaFile {
   var channelRoles: [ChannelRole]? { file.channelRoles }
 
   var warning: String? { file.warning }
+  var notice: String? { file.notice }
   var cookie: [UInt8] { file.cookie }
   var packetTable: PacketTable? { get throws(SoundFileError) { try file.packetTable } }
   func tags() throws(SoundFileError) -> [String: String]? { file.tags }

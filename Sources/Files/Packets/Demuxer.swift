@@ -12,6 +12,9 @@ final class Demuxer {
   private var packet: UnsafeMutablePointer<AVPacket>?
   private var sound: UnsafeMutablePointer<AVStream>?
 
+  /// True once the last packet was found to be truncated.
+  private(set) var isCut = false
+
   /// A packet. Its bytes are valid until the next packet is read.
   @unsafe struct Packet {
     /// Offset in the file; -1 if libavformat does not know it.
@@ -90,6 +93,7 @@ final class Demuxer {
     if unsafe packet.pointee.flags & AV_PKT_FLAG_CORRUPT != 0,
       unsafe packet.pointee.pos + Int64(packet.pointee.size) >= (try stream.store.byteCount())
     {
+      isCut = true
       return nil
     }
     let time = unsafe packet.pointee.pts

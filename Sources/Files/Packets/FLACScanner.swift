@@ -84,8 +84,11 @@ struct FLACScanner {
   }
 
   /// The header of a frame.
-  private struct Head {
+  struct Head {
     var bytes: Int
+    /// Number of the frame in the stream, or of its first sample.
+    var number: Int64
+    var countsSamples: Bool
     /// Audio frames.
     var frames: Int
     /// Upper limit of the frame's size: no encoder writes a frame larger than its uncompressed
@@ -132,8 +135,39 @@ struct FLACScanner {
       let count = channels < 8 ? channels + 1 : 2
       // A difference channel takes one more bit per sample. The rest allows for headers and CRCs.
       let most = 64 + count * (8 + frames * (bits + 1) / 8)
-      return .head(Head(bytes: end + 1 - start, frames: frames, maximumBytes: most))
+      var number = Int64(b[start + 4]) & (ones == 0 ? 0x7F : 0x3F >> Int64(ones - 1))
+      for byte in b[start + 5..<afterNumber] { number = number << 6 | Int64(byte & 0x3F) }
+      return .head(
+        Head(
+          bytes: end + 1 - start, number: number, countsSamples: b[start + 1] & 1 == 1,
+          frames: frames, maximumBytes: most))
     }
+  }
+}
+
+extension FLACScanner {
+  /// A frame in some bytes.
+  struct Frame {
+    var range: Range<Int>
+    var head: Head
+  }
+
+  /// Returns all complete frames in the bytes, which are those of a frame as a rule.
+  mutating func frames(in bytes: [UInt8]) -> [Frame] {
+    if case .head(let head) = Head.read(bytes, at: 0),
+      bytes.crc(AV_CRC_16_ANSI, of: bytes.indices) == 0
+    {
+      return [Frame(range: bytes.indices, head: head)]
+    }
+    loseStep()
+    var frames: [Frame] = []
+    var offset = 0
+    while case .frame(let count, _, let start) = step(bytes, from: offset) {
+      offset = start + count
+      guard case .head(let head) = Head.read(bytes, at: start) else { break }
+      frames.append(Frame(range: start..<offset, head: head))
+    }
+    return frames
   }
 }
 

@@ -77,6 +77,19 @@ struct OggPages {
 
   init(_ store: any ByteStore) { self.store = store }
 
+  /// True if a page begins where the last one ended, and the file ends within it.
+  var isCut: Bool {
+    get throws(SoundFileError) {
+      let total = try store.byteCount()
+      guard let head = try store.bytes(at: offset, count: OggPage.headBytes),
+        head.starts(with: "OggS".utf8)
+      else { return false }
+      let laces = try store.bytes(at: offset + Int64(head.count), count: Int(head[26])) ?? []
+      let bytes = laces.reduce(OggPage.headBytes + Int(head[26])) { $0 + Int($1) }
+      return laces.isEmpty || offset + Int64(bytes) > total
+    }
+  }
+
   /// Returns the next page; nil at the end.
   mutating func next() throws(SoundFileError) -> OggPage? {
     var position = offset

@@ -1,7 +1,8 @@
 import Codecs
+import Timeline
 
 /// A scanner for the packets of an Ogg file's sound. It reads one logical stream, and then every
-/// stream of the same format chained behind it. Radio stations send such chains, and concatenated
+/// stream of the same codec chained behind it. Radio stations send such chains, and concatenated
 /// files contain them.
 ///
 /// libavformat only gives the packets' bytes in order. It takes the headers of later streams for
@@ -18,10 +19,13 @@ struct OggScanner {
   private(set) var remainderFrames: Int64 = 0
   /// Frames lost to gaps.
   private(set) var missingFrames: Int64 = 0
-  /// Offset of sound in another format, which is not read; nil if there is none.
+  /// Offset of sound of another codec, which is not read; nil if there is none.
   private(set) var otherSoundOffset: Int64?
-  /// Bytes outside valid pages.
+  /// The first frame of a stream with another rate or other channels; nil if there is none.
+  private(set) var changedFrame: Int64?
+  /// Bytes outside valid pages, and whether the last page is incomplete.
   var skippedBytes: Int64 { pages.skippedBytes }
+  private(set) var isCut = false
 
   private let store: any ByteStore
   private let codec: Codec
@@ -64,14 +68,26 @@ struct OggScanner {
     var framesSince: Int64 = 0
     /// True if pages were lost since then.
     var hasGap = false
+    /// Bytes outside valid pages up to the latest page.
+    var skippedBytes: Int64
+    /// Frames of the first stream's rate for each frame of this one.
+    let scale: Double
+    /// Frames of this stream in the list, at its own rate.
+    var listed: Int64 = 0
+    /// Decoded frames at the stream's start that are still to be left out. Those of the first stream are
+    /// the file's priming.
+    var trimmed = 0
+    /// True before the first packet of a later Vorbis stream, which only primes the decoder.
+    var isPriming = false
   }
 
   /// The identification header: the first packet of a logical stream.
   private struct Head {
     /// Number of header packets.
     var count: Int
-    /// The fields that must match for streams to be chained.
+    /// Fields that are equal in chained streams as a rule.
     var format: [UInt8]
+    var sampleRate: Double
     var primingFrames = 0
 
     /// Parses a header; nil if it is not one of this codec.
@@ -82,6 +98,7 @@ struct OggScanner {
         count = 2
         // Channel count, output gain and channel mapping.
         format = [packet[9]] + packet[16...]
+        sampleRate = 48000
         primingFrames = Int(packet[10]) | Int(packet[11]) << 8
       case .vorbis:
         guard packet.count == 30, packet.starts(with: [1] + Array("vorbis".utf8)) else {
@@ -90,6 +107,7 @@ struct OggScanner {
         count = 3
         // Channel count and sample rate.
         format = Array(packet[11..<16])
+        sampleRate = Double(Bytes(packet).unsigned(at: 12, bytes: 4, bigEndian: false))
       case .flac:
         guard packet.count >= 51, packet.starts(with: [0x7F] + Array("FLAC".utf8)) else {
           return nil
@@ -98,6 +116,7 @@ struct OggScanner {
         count = 1
         // Block sizes, sample rate, channel count and bits per sample.
         format = packet[17..<21] + packet[27..<30] + [packet[30] & 0xF0]
+        sampleRate = Double(packet.big(at: 27, bytes: 3) >> 4)
       default: return nil
       }
     }
@@ -117,7 +136,7 @@ struct OggScanner {
       if page.isFirst {
         // A first page ends the previous stream, even if that stream's last page was lost.
         if !isAmongFirstPages { stream = nil }
-        guard begin(page) else { break }
+        begin(page)
         isAmongFirstPages = true
       } else {
         isAmongFirstPages = false
@@ -127,29 +146,34 @@ struct OggScanner {
         if goesOn, !page.isLast { self.stream = stream }
       }
     }
+    isCut = try pages.isCut
     return head != nil
   }
 
-  /// Reads the first page of a logical stream. Returns false if sound of another format begins
-  /// there.
-  private mutating func begin(_ page: OggPage) -> Bool {
+  /// Reads the first page of a logical stream.
+  private mutating func begin(_ page: OggPage) {
     // Of multiplexed streams, only the first audio stream is read.
-    if stream != nil { return true }
+    if stream != nil { return }
     let packet = Array(page.bytes[page.bodyStart...])
-    guard let new = Head(codec, packet) else {
+    guard let new = Head(codec, packet), new.sampleRate > 0 else {
       if head != nil, otherSoundOffset == nil { otherSoundOffset = page.offset }
-      return true
+      return
     }
-    if let head, head.format != new.format {
-      otherSoundOffset = page.offset
-      return false
-    }
-    if head == nil {
-      head = new
-      primingFrames = Int64(new.primingFrames)
-    }
+    if head == nil { primingFrames = Int64(new.primingFrames) }
+    let head = self.head ?? new
+    self.head = head
+    if head.format != new.format { changedFrame = changedFrame ?? index.frames }
+    // The padding of the stream before is inside the file.
+    index.trimEnd(Int(clamping: remainderFrames))
+    remainderFrames = 0
     otherSoundOffset = nil
-    stream = Stream(serial: page.serial, sequence: page.sequence, headsLeft: new.count - 1)
+    stream = Stream(
+      serial: page.serial, sequence: page.sequence, headsLeft: new.count - 1,
+      skippedBytes: pages.skippedBytes, scale: head.sampleRate / new.sampleRate)
+    if index.count > 0 {
+      stream?.trimmed = new.primingFrames
+      stream?.isPriming = codec == .vorbis
+    }
     stream?.heads = [packet]
     if new.count == 1 { stream?.counter = PacketFrames.counter(codec, []) }
     if codec == .vorbis, index.count > 0 {
@@ -157,7 +181,6 @@ struct OggScanner {
       let offset = page.offset + Int64(page.bodyStart)
       addSetup([PacketIndex.Piece(offset: offset, bytes: packet.count)])
     }
-    return true
   }
 
   private mutating func addSetup(_ pieces: [PacketIndex.Piece]) {
@@ -192,8 +215,25 @@ struct OggScanner {
     }
     guard !sound.isEmpty else { return true }
     takeTime(of: page, &stream)
-    for packet in sound { index.append(packet.pieces, frames: packet.frames) }
+    for packet in sound {
+      let trimmed = min(stream.trimmed, Int(packet.frames))
+      stream.trimmed -= trimmed
+      // A decoder that has decoded another stream outputs frames for it.
+      let priming = stream.isPriming ? Self.mostMissingFrames : 0
+      stream.isPriming = false
+      index.append(
+        packet.pieces, frames: scaled(packet.frames - Int64(trimmed), &stream),
+        trim: PacketTrim(start: trimmed + priming))
+    }
     return true
+  }
+
+  /// Returns the frames at the first stream's rate.
+  private func scaled(_ frames: Int64, _ stream: inout Stream) -> Int64 {
+    guard stream.scale != 1 else { return frames }
+    func frame(_ own: Int64) -> Int64 { Int64(held: (Double(own) * stream.scale).rounded()) }
+    defer { stream.listed += frames }
+    return frame(stream.listed + frames) - frame(stream.listed)
   }
 
   /// Returns the packets that end on a page. Packets whose start or end was lost are left out.
@@ -246,17 +286,27 @@ struct OggScanner {
     let excess = (stream.position ?? 0) + stream.framesSince - granule
     remainderFrames = 0
     if excess < 0, stream.hasGap {
-      // A recording of a live stream may start in the middle, so its first position proves no loss.
-      if stream.position != nil { addMissing(-excess, at: page.offset) }
+      // A recording of a live stream may start in the middle, so its first position proves no loss
+      // unless there is something in the file before it.
+      if stream.position != nil || pages.skippedBytes > stream.skippedBytes {
+        addMissing(scaled(-excess, &stream), at: page.offset)
+      }
     } else if excess > 0 {
       if stream.position == nil, !page.isLast {
         // Frames before time 0 are not heard. Opus stores their number in its header instead.
-        if index.count == 0, codec == .vorbis { primingFrames = excess }
+        if codec == .vorbis {
+          if index.frames == 0 {
+            primingFrames = excess
+          } else {
+            stream.trimmed = Int(clamping: excess)
+          }
+        }
       } else {
         remainderFrames = excess
       }
     }
     stream.position = granule
+    stream.skippedBytes = pages.skippedBytes
     stream.framesSince = 0
     stream.hasGap = false
   }

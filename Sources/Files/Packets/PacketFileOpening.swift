@@ -7,7 +7,6 @@ struct PacketFileOpening {
   struct Opened {
     var source: PacketSource
     var scanner: PacketScanner?
-    var promisedFrames: Int64?
   }
 
   let store: any ByteStore
@@ -19,6 +18,12 @@ struct PacketFileOpening {
   }
 
   func open() throws(SoundFileError) -> Opened {
+    var opened = try openContainer()
+    if opened.scanner == nil { try opened.source.measureLastPacket(store) }
+    return opened
+  }
+
+  private func openContainer() throws(SoundFileError) -> Opened {
     switch container {
     case .caf: return Opened(source: try CAFFile.open(store))
     case .m4a, .m4b, .mp4, .threeGP, .threeGP2: return try openMPEG4()
@@ -114,8 +119,8 @@ struct PacketFileOpening {
     let spanned: Int64
     if file.isFragmented {
       let scanner = try PacketScanner(
-        store, demuxer, .told, isRegular: format.framesPerPacket > 0,
-        frames: PacketFrames.counter(format.codec, demuxer.extradata))
+        store, demuxer, format, .told, frames: PacketFrames.counter(format.codec, demuxer.extradata)
+      )
       while try scanner.step(&source.index) {}
       spanned = min(scanner.spannedFrames, demuxer.promisedFrames ?? .max)
     } else {
@@ -123,9 +128,12 @@ struct PacketFileOpening {
         format.framesPerPacket == 0
         ? PacketFrames.counter(format.codec, demuxer.extradata) : nil
       let total = try store.byteCount()
-      for entry in demuxer.table() {
+      let table = demuxer.table()
+      for entry in table {
         // Entries beyond the end of a truncated file are dropped.
         guard entry.bytes > 0, entry.offset >= 0, entry.offset <= total - Int64(entry.bytes) else {
+          source.damage =
+            "the file is cut short: \(source.index.count) of \(table.count) packets are there"
           break
         }
         var frames: Int64 = 0
@@ -163,7 +171,13 @@ struct PacketFileOpening {
     }
     source.index = scanner.index
     source.setups = scanner.setups
-    source.hasMissingPackets = scanner.missingFrames > 0
+    source.hasSpecialPackets = scanner.missingFrames > 0 || !scanner.index.trims.isEmpty
+    if let frame = scanner.changedFrame {
+      source.hasSpecialPackets = true
+      source.notice =
+        "the sound changes its form at \(exactClock(Double(frame) / source.format.sampleRate)): it is "
+        + "converted to the first form"
+    }
     let frames = scanner.index.frames
     // Chained streams and gaps may break the constant packet length that the first header declares.
     let length = source.format.framesPerPacket
@@ -177,11 +191,13 @@ struct PacketFileOpening {
       priming: scanner.primingFrames,
       valid: frames - scanner.primingFrames - scanner.remainderFrames, of: source.frames)
     if let offset = scanner.otherSoundOffset {
-      source.damage = "it is read up to byte \(offset): sound of another format follows"
+      source.damage = "it is read up to byte \(offset): sound of another codec follows"
     } else if scanner.skippedBytes > 0 || scanner.missingFrames > 0 {
       source.damage =
         "the file is damaged: \(scanner.missingFrames) frames are missing, "
         + "and \(scanner.skippedBytes) bytes belong to nothing"
+    } else if scanner.isCut {
+      source.damage = "the file is cut short: it ends within a page"
     }
     return Opened(source: source)
   }
@@ -190,17 +206,26 @@ struct PacketFileOpening {
   private func openStream() throws(SoundFileError) -> Opened {
     let demuxer = try Demuxer(store, name: name())
     var source = try describe(demuxer)
-    var headBytes: ([UInt8]) -> Int = { _ in 0 }
-    if container == .adts {
+    var sieve = PacketScanner.Sieve.none
+    switch container {
+    case .adts:
       source.cookie = try ADTS.cookie(of: store, Demuxer(store, name: name()), source.format.codec)
-      headBytes = { $0.count > 1 && $0[1] & 1 == 0 ? 9 : 7 }
+      sieve = .frames(.adts)
+    case .mp3, .mp2, .mp1:
+      sieve = .frames(.mpeg)
+      source.promisedFrames = try MPEGInformation.promisedFrames(in: store)
+    case .ac3: sieve = .frames(.ac3)
+    case .flac:
+      let frames = demuxer.extradata.big(at: 13, bytes: 5) & 0xF_FFFF_FFFF
+      if frames > 0 { source.promisedFrames = Int64(frames) }
+      sieve = .flac(
+        FLACScanner(maximumFrameBytes: 0, format: source.format, cookie: source.cookie))
+    default: break
     }
     let scanner = try PacketScanner(
-      store, demuxer, container == .adts || container == .amr ? .told : .searched,
-      isRegular: source.format.framesPerPacket > 0, headBytes: headBytes)
-    return Opened(
-      source: source, scanner: scanner,
-      promisedFrames: container == .flac ? demuxer.promisedFrames : nil)
+      store, demuxer, source.format, container == .amr ? .told : .searched,
+      sieve)
+    return Opened(source: source, scanner: scanner)
   }
 
   /// Opens chunked files, in which one chunk holds the sound.
@@ -212,7 +237,8 @@ struct PacketFileOpening {
       return Opened(
         source: source,
         scanner: try PacketScanner(
-          store, demuxer, .searched, isRegular: source.format.framesPerPacket > 0))
+          store, demuxer, source.format, .searched,
+          source.format.codec.isMPEGAudio ? .frames(.mpeg) : .none))
     }
     guard case .head(let head) = try FileHead.find(in: store) else {
       throw SoundFileError(.truncated, path: store.name)

@@ -24,26 +24,15 @@ package final class PacketFileReader: Sendable {
   package let channelRoles: [ChannelRole]?
   /// The file's metadata by the keys of Core Audio's info dictionaries.
   package let tags: [String: String]
-  /// One line about a damaged or only partly readable file; nil if it is intact.
-  package let warning: String?
-
-  /// True if no packet is missing, and the cookie is sufficient for decoding from any packet.
-  package let hasPlainPackets: Bool
-
   private let setups: [Range<Int64>]
   private let store: any ByteStore
   private let claimedBitRate: Int
 
   @safe
   private struct State: ~Copyable, @unchecked Sendable {
-    var index: PacketIndex
-    var table: PacketTable?
+    var source: PacketSource
     /// The scanner for the remaining packets; nil if all are listed.
     var scanner: PacketScanner?
-    /// Valid frames according to the header.
-    var promisedFrames: Int64?
-    /// The chunks of a CAF file, except its sound.
-    var chunks: [Chunk]
     /// How often the file's contents have been rearranged.
     var moves = 0
   }
@@ -65,17 +54,41 @@ package final class PacketFileReader: Sendable {
     channelRoles = opened.source.channelRoles
     tags = opened.source.tags
     setups = opened.source.setups
-    hasPlainPackets = setups.isEmpty && !opened.source.hasMissingPackets
-    warning = opened.source.damage.map { "\(store.name): \($0)" }
     claimedBitRate = opened.source.claimedBitRate
-    state = Mutex(
-      State(
-        index: opened.source.index, table: opened.source.table, scanner: opened.scanner,
-        promisedFrames: opened.promisedFrames, chunks: opened.source.chunks))
+    state = Mutex(State(source: opened.source, scanner: opened.scanner))
   }
 
   /// The chunks of a CAF file, except its sound, in the file's order.
-  var chunks: [Chunk] { state.withLock { $0.chunks } }
+  var chunks: [Chunk] { state.withLock { $0.source.chunks } }
+
+  // MARK: What is known once all packets are listed
+
+  /// One line about a damaged or only partly readable file; nil if it is intact.
+  package var warning: String? {
+    state.withLock { $0.source.damage }.map { "\(store.name): \($0)" }
+  }
+
+  /// One line about sound whose form changes; nil if it does not.
+  package var notice: String? {
+    state.withLock { $0.source.notice }.map { "\(store.name): \($0)" }
+  }
+
+  /// True if no packet is missing, and the cookie is sufficient for decoding from any packet.
+  package var hasPlainPackets: Bool {
+    setups.isEmpty && !state.withLock { $0.source.hasSpecialPackets }
+  }
+
+  /// Fails if the file promises sound but libavformat finds no packet, as older versions do in FLAC of
+  /// 32 bits. Blocks.
+  func requirePackets() throws(SoundFileError) {
+    try extend(to: 1)
+    let (count, promised) = state.withLock {
+      ($0.source.index.count, $0.source.promisedFrames ?? 0)
+    }
+    guard count == 0, promised > 0 else { return }
+    let bits = format.bitsPerSample > 0 ? "\(format.bitsPerSample)-bit " : ""
+    throw SoundFileError(.unsupportedEncoding("\(bits)\(format.codec)"), path: store.name)
+  }
 
   // MARK: Rearranging
 
@@ -92,9 +105,8 @@ package final class PacketFileReader: Sendable {
       guard try !PacketFileOrder.isOptimized(store, container) else { return }
       try PacketFileOrder.optimize(store, container)
       let opened = try PacketFileOpening(store, container).open()
-      state.index = opened.source.index
+      state.source = opened.source
       state.scanner = opened.scanner
-      state.chunks = opened.source.chunks
       state.moves += 1
     }
   }
@@ -119,8 +131,7 @@ package final class PacketFileReader: Sendable {
   /// Frames that all packets decode to, including priming and remainder.
   package var frameCount: Int64 {
     get throws(SoundFileError) {
-      let index = try completed()
-      return format.framesPerPacket > 0 ? index.count * Int64(format.framesPerPacket) : index.frames
+      try completed().frames(each: format.framesPerPacket)
     }
   }
 
@@ -129,7 +140,7 @@ package final class PacketFileReader: Sendable {
   package var packetTable: PacketTable? {
     get throws(SoundFileError) {
       _ = try completed()
-      return state.withLock { $0.table }
+      return state.withLock { $0.source.table }
     }
   }
 
@@ -160,32 +171,29 @@ package final class PacketFileReader: Sendable {
   }
 
   /// The packets found so far.
-  var listedPackets: PacketIndex { state.withLock { $0.index } }
+  var listedPackets: PacketIndex { state.withLock { $0.source.index } }
+
+  /// True if frames are listed with each packet.
+  var hasListedFrames: Bool {
+    get throws(SoundFileError) {
+      let index = try completed()
+      return format.framesPerPacket == 0 || index.frames > 0
+    }
+  }
 
   private func completed() throws(SoundFileError) -> PacketIndex {
     try extend(to: .max)
-    return state.withLock { $0.index }
+    return state.withLock { $0.source.index }
   }
 
   /// Scans until `count` packets are listed, or all.
   private func extend(to count: Int64) throws(SoundFileError) {
-    let format = format
     try state.withLock { state throws(SoundFileError) in
       guard let scanner = state.scanner else { return }
-      while state.index.count < count, try scanner.step(&state.index) {}
+      while state.source.index.count < count, try scanner.step(&state.source.index) {}
       guard scanner.isAtEnd else { return }
       state.scanner = nil
-      guard state.table == nil else { return }
-      let frames =
-        format.framesPerPacket > 0
-        ? state.index.count * Int64(format.framesPerPacket) : state.index.frames
-      if scanner.skippedFrames > 0 || scanner.discardedFrames > 0 {
-        state.table = PacketTable(
-          priming: Int64(scanner.skippedFrames), valid: nil,
-          remainder: Int64(scanner.discardedFrames), of: frames)
-      } else if let promised = state.promisedFrames, promised > 0, promised < frames {
-        state.table = PacketTable(priming: 0, valid: promised, of: frames)
-      }
+      try state.source.finish(scanner, store)
     }
   }
 
@@ -227,12 +235,14 @@ package final class PacketFileReader: Sendable {
       var pieces: [PacketIndex.Piece] = []
       var used = 0
       var packet = first
-      while packet < state.index.count, extents.count < count {
-        let bytes = state.index.bytes(of: packet)
+      while packet < state.source.index.count, extents.count < count {
+        let bytes = state.source.index.bytes(of: packet)
         guard bytes <= room - used else { break }
         extents.append(
-          PacketExtent(offset: used, bytes: bytes, frames: state.index.frames(of: packet)))
-        for piece in state.index.pieces(of: packet) {
+          PacketExtent(
+            offset: used, bytes: bytes, frames: state.source.index.frames(of: packet),
+            trim: state.source.index.trims[packet] ?? PacketTrim()))
+        for piece in state.source.index.pieces(of: packet) {
           // Adjacent packets are read with one call.
           if let before = pieces.last, before.offset + Int64(before.bytes) == piece.offset {
             pieces[pieces.count - 1].bytes += piece.bytes
@@ -277,7 +287,9 @@ package final class PacketFileReader: Sendable {
   package func packetBytes(of packet: Int64) throws(SoundFileError) -> Int? {
     guard packet >= 0, packet < .max else { return nil }
     try extend(to: packet + 1)
-    return state.withLock { $0.index.count > packet ? $0.index.bytes(of: packet) : nil }
+    return state.withLock {
+      $0.source.index.count > packet ? $0.source.index.bytes(of: packet) : nil
+    }
   }
 
   /// Returns the file offset of packet number `packet`; nil if it does not exist.
@@ -285,7 +297,7 @@ package final class PacketFileReader: Sendable {
     guard packet >= 0, packet < .max else { return nil }
     try extend(to: packet + 1)
     return state.withLock {
-      $0.index.count > packet ? $0.index.pieces(of: packet).first?.offset : nil
+      $0.source.index.count > packet ? $0.source.index.pieces(of: packet).first?.offset : nil
     }
   }
 
@@ -295,8 +307,9 @@ package final class PacketFileReader: Sendable {
     try extend(to: packet + 1)
     let common = format.framesPerPacket
     return state.withLock {
-      guard $0.index.count > packet else { return nil }
-      return common > 0 ? common : $0.index.frames(of: packet)
+      guard $0.source.index.count > packet else { return nil }
+      let index = $0.source.index
+      return index.frames > 0 ? index.frames(of: packet) : common
     }
   }
 }

@@ -56,4 +56,14 @@ enum PacketFrames {
     default: return 0
     }
   }
+
+  /// Returns the frames of an Apple Lossless packet that is shorter than the others; 0 for others.
+  static func alac(_ packet: [UInt8]) -> Int {
+    guard packet.count >= 7 else { return 0 }
+    // The element's tag and instance and 12 unused bits precede a flag; the number follows two bits
+    // and another flag.
+    let bits = packet.big(at: 0, bytes: 7)
+    guard packet[0] >> 5 < 4, bits >> (56 - 20) & 1 == 1 else { return 0 }
+    return Int(bits >> 1 & 0xFFFF_FFFF)
+  }
 }

@@ -34,6 +34,9 @@ struct PacketIndex: Sendable {
   /// Maximum number of packets in a file: a week for most codecs.
   static var maximumCount: Int64 { 1 << 24 }
 
+  /// Frames to leave out, of the few packets that have some.
+  private(set) var trims: [Int64: PacketTrim] = [:]
+
   /// Creates an empty list.
   init() { shape = .listed([]) }
 
@@ -52,8 +55,9 @@ struct PacketIndex: Sendable {
   }
 
   /// Appends a packet to the list.
-  mutating func append(_ pieces: [Piece], frames: Int64) {
+  mutating func append(_ pieces: [Piece], frames: Int64, trim: PacketTrim = PacketTrim()) {
     guard case .listed(var entries) = shape, let first = pieces.first else { return }
+    if trim != PacketTrim() { trims[Int64(entries.count)] = trim }
     shape = .listed([])
     let bytes = pieces.reduce(0) { $0 + $1.bytes }
     if pieces.count > 1 { split.append(pieces) }
@@ -72,6 +76,30 @@ struct PacketIndex: Sendable {
     guard case .listed(var entries) = shape else { return }
     shape = .listed([])
     for i in entries.indices { entries[i].frames = 0 }
+    frames = 0
+    shape = .listed(entries)
+  }
+
+  /// Frames of all packets, which have `each` unless frames are listed with them.
+  func frames(each: Int) -> Int64 { frames == 0 ? count * Int64(each) : frames }
+
+  /// Lists frames with each packet, where all packets so far had `frames`.
+  mutating func vary(from frames: Int) {
+    guard case .listed(var entries) = shape, self.frames == 0 else { return }
+    shape = .listed([])
+    for i in entries.indices { entries[i].frames = UInt32(clamping: frames) }
+    self.frames = Int64(frames) * Int64(entries.count)
+    shape = .listed(entries)
+  }
+
+  /// Leaves out the last frames of the last packet, whose frames are listed.
+  mutating func trimEnd(_ frames: Int) {
+    guard case .listed(var entries) = shape, let last = entries.last, frames > 0 else { return }
+    shape = .listed([])
+    let count = min(frames, Int(last.frames))
+    entries[entries.count - 1].frames -= UInt32(count)
+    self.frames -= Int64(count)
+    trims[Int64(entries.count - 1), default: PacketTrim()].end += count
     shape = .listed(entries)
   }
 

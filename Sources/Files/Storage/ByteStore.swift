@@ -25,9 +25,13 @@ package protocol ByteStore: AnyObject, Sendable {
   func synchronize() throws(SoundFileError)
   /// Returns the first part of a range that is in no hole; its empty end if there is none.
   func nextData(in range: Range<Int64>) -> Range<Int64>
+  /// Bytes of tags in the file before the store's first byte.
+  var startOffset: Int64 { get }
 }
 
 extension ByteStore {
+  package var startOffset: Int64 { 0 }
+
   package func nextData(in range: Range<Int64>) -> Range<Int64> { range }
 
   /// Returns `count` bytes starting at an offset, or nil if the store does not have them all.

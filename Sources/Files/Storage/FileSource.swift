@@ -13,13 +13,20 @@ final class FileSource {
   private let soundOffset: Int64
 
   /// - Parameters:
-  ///   - byteCount: Length of the complete file, including any missing bytes.
-  ///   - head: Replaces all bytes before `soundOffset`; nil to present the file unchanged.
-  init(_ store: any ByteStore, byteCount: Int64, head: [UInt8]?, soundOffset: Int64) {
+  ///   - total: Size of the file.
+  ///   - head: The file's header; nil to present the file unchanged.
+  init(_ store: any ByteStore, _ total: Int64, _ head: FileHead?) {
     self.store = store
-    self.head = head ?? []
-    self.soundOffset = head == nil ? 0 : soundOffset
-    apparentByteCount = byteCount - self.soundOffset + Int64(self.head.count)
+    let end = head.flatMap { head in head.dataBytes.map { head.dataOffset &+ $0 } }
+    guard let head, let shown = head.shown else {
+      self.head = []
+      soundOffset = 0
+      apparentByteCount = max(total, end ?? 0)
+      return
+    }
+    self.head = shown
+    soundOffset = head.dataOffset
+    apparentByteCount = (end ?? total) - soundOffset + Int64(shown.count)
   }
 
   private func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {

@@ -32,6 +32,7 @@ extension StreamParser {
     case .listed(let list):
       guard packet < list.count else { return nil }
       return Location(packet: packet, position: start(of: packet, list, details))
+    case .fragments: return packet == 0 ? Location(packet: 0, position: 0) : nil
     case .frames, .flac:
       guard packet > 0 else { return Location(packet: 0, position: 0) }
       guard let average = averagePacketBytes else { return nil }
@@ -59,6 +60,7 @@ extension StreamParser {
       guard low > 0 else { return nil }
       let start = start(of: low - 1, list, details)
       return Location(packet: low - 1, position: byte, rest: byte - start)
+    case .fragments: return nil
     case .frames, .flac:
       guard let average = averagePacketBytes else { return nil }
       let packet = (Double(byte) / average).rounded(.down)
@@ -68,7 +70,7 @@ extension StreamParser {
   }
 
   private func start(of packet: Int64, _ list: PacketIndex, _ details: Details) -> Int64 {
-    (list.pieces(of: packet).first?.offset ?? 0) - details.dataOffset
+    (list.pieces(of: packet).first?.offset ?? 0) + start - details.dataOffset
   }
 
   /// Frames of each packet; nil if the number varies.

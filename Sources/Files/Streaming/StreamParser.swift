@@ -36,6 +36,7 @@ package final class StreamParser {
     case listed(PacketIndex)
     case frames(FrameScanner)
     case flac(FLACScanner)
+    case fragments(StreamFragments)
   }
 
   /// Nil until the header is complete.
@@ -47,8 +48,10 @@ package final class StreamParser {
   /// Received bytes that are still needed; the first lies at `position` of the stream.
   private var bytes: [UInt8] = []
   private var position: Int64 = 0
-  /// Bytes of a tag still to skip.
+  /// Bytes of a tag, or of a part without sound, still to skip.
   private var skipped: Int64 = 0
+  /// Bytes of tags before the container. The offsets in its tables do not count them.
+  private(set) var start: Int64 = 0
   /// Bytes that must be available before the header is parsed again.
   private var neededBytes = 12
   /// For streams without a header: the possible scanners, and the offset where each continues.
@@ -137,8 +140,11 @@ package final class StreamParser {
       for index in candidates.indices { candidates[index].offset = 0 }
       return
     }
-    if case .listed = framing { throw .lostSync }
-    loseStep()
+    switch framing {
+    // A fragment's packets are known by its position only.
+    case .listed, .fragments: throw .lostSync
+    case .equal, .frames, .flac: loseStep()
+    }
     // The new position is unknown, so the end is unknown too.
     end = nil
     isOver = false
@@ -153,7 +159,7 @@ package final class StreamParser {
     case .flac(var scanner):
       scanner.loseStep()
       framing = .flac(scanner)
-    case .equal, .listed: break
+    case .equal, .listed, .fragments: break
     }
   }
 
@@ -223,11 +229,11 @@ package final class StreamParser {
         neededBytes = needed
         return
       }
-      // Of the containers with a header, only FLAC may have a tag before it.
-      guard position == 0 || container == .flac else { throw .unsupportedContainer }
       var opening = try Opening(
-        tag, Array(bytes[..<needed]), container, dataOffset: dataOffset, dataBytes: dataBytes)
+        container.passesOverTags ? tag : [], Array(bytes[..<needed]), container,
+        dataOffset: dataOffset, dataBytes: dataBytes)
       opening.details.dataOffset += position
+      start = position
       begin(opening)
       tag = []
     }
@@ -236,6 +242,7 @@ package final class StreamParser {
   private func begin(_ opening: Opening) {
     details = opening.details
     framing = opening.framing
+    if case .fragments(let fragments) = framing { return drop(fragments.headBytes) }
     drop(Int(opening.details.dataOffset - position))
     // The tables of MPEG-4 files give the end of the sound more exactly.
     if case .listed = framing { return }
@@ -296,6 +303,9 @@ package final class StreamParser {
       (scanner, taken) = take(scanner, &batch)
       framing = .flac(scanner)
       count = batch.extents.count
+    case .fragments(let fragments):
+      taken = try take(fragments, &batch)
+      count = batch.extents.count
     }
     drop(taken)
     guard count > 0 else { return }
@@ -308,7 +318,7 @@ package final class StreamParser {
   private func take(_ list: PacketIndex, _ batch: inout Batch) throws(StreamFailure) -> Int {
     var taken = 0
     while nextPacket < list.count, let piece = list.pieces(of: nextPacket).first {
-      let start = piece.offset - position
+      let start = piece.offset + start - position
       guard start >= taken else { throw .damaged("packet \(nextPacket) lies before the last one") }
       guard start <= bytes.count, piece.bytes <= bytes.count - Int(start) else {
         return min(Int(clamping: start), bytes.count)
@@ -321,6 +331,34 @@ package final class StreamParser {
     return bytes.count
   }
 
+  private func take(
+    _ fragments: StreamFragments, _ batch: inout Batch
+  ) throws(StreamFailure) -> Int {
+    var taken = 0
+    while true {
+      switch try fragments.step(bytes, at: taken, position: position - start) {
+      case .more: return taken
+      case .other(let count):
+        let present = min(count, bytes.count - taken)
+        taken += present
+        skipped = Int64(count - present)
+        isTagKept = false
+        if skipped > 0 { return taken }
+      case .fragment(let list, let count):
+        for packet in 0..<list.count {
+          for piece in list.pieces(of: packet) {
+            let first = Int(clamping: piece.offset - (position - start))
+            guard first >= taken, first + piece.bytes <= taken + count else {
+              throw .damaged("a packet lies outside its fragment")
+            }
+            batch.add(bytes[first..<first + piece.bytes], frames: list.frames(of: packet))
+          }
+        }
+        taken += count
+      }
+    }
+  }
+
   private func take(_ scanner: FrameScanner, _ batch: inout Batch) -> (FrameScanner, Int) {
     var scanner = scanner
     var offset = 0
@@ -329,7 +367,7 @@ package final class StreamParser {
       case .more(let needed): return (scanner, needed)
       case .frame(let head, let start):
         offset = start + head.bytes
-        batch.add(bytes[start + head.headBytes..<offset])
+        batch.add(bytes[start + (scanner.hasChanged ? 0 : head.headBytes)..<offset])
       }
     }
   }

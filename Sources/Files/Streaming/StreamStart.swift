@@ -39,9 +39,6 @@ enum StreamStart: Equatable {
   private init(_ head: FileHead, present: Int) {
     // Packets of varying size or length need a packet table.
     let hasTable = head.hasEqualPackets || head.before.contains { $0.id == "pakt" }
-    var dataBytes = head.dataBytes
-    // The length is stored last, so a stream does not have it yet.
-    if dataBytes == 0, [.wave, .rf64, .next].contains(head.container) { dataBytes = nil }
     if head.container == .next, head.dataOffset < 24 {
       self = .failed(.damaged("its head is cut short"))
     } else if !head.beginsWithFormat || !hasTable {
@@ -50,7 +47,7 @@ enum StreamStart: Equatable {
       self = Self.needs(head.dataOffset)
     } else {
       let container = head.container.isMPEG4 ? .mp4 : head.container
-      self = .found(container, dataOffset: Int(head.dataOffset), dataBytes: dataBytes)
+      self = .found(container, dataOffset: Int(head.dataOffset), dataBytes: head.dataBytes)
     }
   }
 

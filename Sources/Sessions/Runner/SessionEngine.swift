@@ -164,7 +164,11 @@ package final class SessionEngine: Sendable {
       let row = try SessionRunError.file { () throws(SoundFileError) in
         try SoundRow(paths: paths)
       }
-      for file in row.files { if let warning = file.file.warning { options.onMessage(warning) } }
+      for file in row.files {
+        for words in [file.file.warning, file.file.notice] {
+          if let words { options.onMessage(words) }
+        }
+      }
       sounds.append(row)
     }
     return sounds

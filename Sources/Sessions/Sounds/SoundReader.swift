@@ -22,11 +22,19 @@ package final class SoundReader: SoundSource {
   private let decoding: Decoding?
   private let lock = Mutex(())
 
+  package var faults: [String] {
+    let missing = lock.withLock { _ in decoding?.missing ?? MissingSound() }
+    return missing.words(sampleRate: file.format.sampleRate).map { ["\(path): \($0)"] } ?? []
+  }
+
   /// The decoder or converter of a file, and the next frame that it outputs.
   private final class Decoding: @unchecked Sendable {
     let reader: MediaReader
     let converter: StreamConverter
     var next: Int64 = 0
+    /// Frames at the end that the decoder did not output.
+    var lacking: MissingSound?
+    var missing: MissingSound { lacking ?? reader.missing }
     init(_ file: any MediaFile, to format: PCMFormat) throws(SoundFileError) {
       reader = MediaReader(file)
       var options = StreamConverter.Options()
@@ -72,8 +80,27 @@ package final class SoundReader: SoundSource {
     else { return 0 }
     return try lock.withLock { _ throws(SoundFileError) in
       if frame != decoding.next { try seek(decoding, to: frame) }
-      return try read(decoding, samples, room: wanted)
+      let read = try read(decoding, samples, room: wanted)
+      if read > 0 || decoding.next != frame { return read }
+      // The decoder has output less than the file says.
+      return unsafe lack(decoding, wanted, at: frame, buffer)
     }
+  }
+
+  /// Silence up to the length that was promised, so that what follows keeps its time.
+  private func lack(
+    _ decoding: Decoding, _ count: Int, at frame: Int64, _ buffer: UnsafeMutableRawBufferPointer
+  ) -> Int {
+    let silence: UInt8 = format.kind == .unsignedInteger ? 0x80 : 0
+    unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[..<(count * format.bytesPerFrame)])
+      .initializeMemory(as: UInt8.self, repeating: silence)
+    guard decoding.lacking == nil else { return count }
+    let ratio = file.format.sampleRate / format.sampleRate
+    var missing = decoding.missing
+    missing.add(
+      Int(held: Double(frames - frame) * ratio), at: Int64(held: Double(frame) * ratio))
+    decoding.lacking = missing
+    return count
   }
 
   private func read(_ decoding: Decoding, _ samples: SampleBuffers, room: Int)

@@ -14,6 +14,8 @@ package protocol SoundSource: Sendable {
   var frames: Int64 { get }
   /// True if a file is truncated or damaged.
   var isTruncated: Bool { get }
+  /// One line for each file in which sound was found that cannot be decoded.
+  var faults: [String] { get }
   /// Reads up to `count` frames starting at `frame`, as many as exist and fit.
   ///
   /// - Returns: Number of frames; 0 at the end.
@@ -23,6 +25,8 @@ package protocol SoundSource: Sendable {
 }
 
 extension SoundSource {
+  package var faults: [String] { [] }
+
   /// Returns the frames between two times in seconds; to the end if the second one is nil.
   package func part(from start: Double, to end: Double?) -> Range<Int64> {
     func frame(_ seconds: Double) -> Int64 {

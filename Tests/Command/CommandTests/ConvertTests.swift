@@ -41,6 +41,57 @@ import Testing
     try WaveFile("noise.wav", in: folder, coding: .f32, rate: 44_100, frames: frames).path
   }
 
+  // MARK: Damage
+
+  /// The rest of a damaged file is converted, what is missing is silent and told, and the exit code is 1.
+  @Test func whatIsMissingInAFileIsToldAndTheRestConverted() throws {
+    try withTemporaryFolder { folder in
+      let (input, output) = (folder.path + "/in.m4a", folder.path + "/out.wav")
+      try ffmpeg(noise(in: folder, frames: 40_960), ["-c:a", "alac", input])
+      var bytes = try Data(contentsOf: URL(fileURLWithPath: input))
+      let sound = try #require(bytes.range(of: Data("mdat".utf8))).upperBound
+      for index in sound..<sound + 300 { bytes[index] = 0x55 }
+      try bytes.write(to: URL(fileURLWithPath: input))
+      let result = try cuejack("convert", [input, output])
+      #expect(result.status == 1)
+      #expect(result.errors.contains("\(input): converted, 0.093 s missing at 00:00.000"))
+      let samples = try samples(output)
+      #expect(samples.count == 2 * 40_960)
+      #expect(samples.prefix(8192).allSatisfy { $0 == 0 })
+      #expect(samples.dropFirst(8192).prefix(8192).contains { $0 != 0 })
+    }
+  }
+
+  /// A file whose header promises sound, but in which nothing can be decoded, is no success.
+  @Test func aFileWithoutAnySoundThatCanBeDecodedIsAnError() throws {
+    try withTemporaryFolder { folder in
+      let (input, output) = (folder.path + "/in.flac", folder.path + "/out.wav")
+      try ffmpeg(noise(in: folder), ["-c:a", "flac", input])
+      var bytes = try Data(contentsOf: URL(fileURLWithPath: input))
+      let sound = try #require(bytes.range(of: Data([0xFF, 0xF8]))).lowerBound
+      bytes.replaceSubrange(sound..<bytes.count, with: Data(count: bytes.count - sound))
+      try bytes.write(to: URL(fileURLWithPath: input))
+      let result = try cuejack("convert", [input, output])
+      #expect(result.status == 1 && !FileManager.default.fileExists(atPath: output))
+    }
+  }
+
+  /// A FLAC file without a length does not end what plays after it.
+  @Test func aFileOfUnknownLengthIsFollowedToTheFrame() throws {
+    try withTemporaryFolder { folder in
+      let (input, output) = (folder.path + "/in.flac", folder.path + "/out.wav")
+      try ffmpeg(noise(in: folder), ["-c:a", "flac", input])
+      var bytes = try Data(contentsOf: URL(fileURLWithPath: input))
+      bytes[21] &= 0xF0
+      bytes.replaceSubrange(22..<26, with: Data(count: 4))
+      try bytes.write(to: URL(fileURLWithPath: input))
+      let result = try cuejack(
+        "play", ["--sequence", "--render", output, input, input, folder.path + "/noise.wav"])
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(try samples(output).count == 3 * 2 * 22_051)
+    }
+  }
+
   /// Broadcast metadata go along; the time reference moves with the start and the rate.
   @Test func broadcastMetadataAreKept() throws {
     try withTemporaryFolder { folder in

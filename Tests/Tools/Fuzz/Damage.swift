@@ -1,7 +1,10 @@
 /// A random number generator (SplitMix64), determined by a seed and a case number.
 struct Dice: RandomNumberGenerator {
   private var state: UInt64
+  /// The number of the case.
+  let number: Int
   init(seed: UInt64, case number: Int) {
+    self.number = number
     state = seed &* 0x9E37_79B9_7F4A_7C15 &+ UInt64(number) &* 0xD1B5_4A32_D192_ED03
   }
 
@@ -22,6 +25,25 @@ struct Dice: RandomNumberGenerator {
 }
 
 extension Corpus {
+  /// Places of a file that `mutated` changes, and those at which it cuts.
+  static let changedPlaces = 4096
+  static let cuts = 512
+
+  /// Returns mutation `number`: a file with one byte changed, or cut. Consecutive numbers give each
+  /// mutation of each file.
+  func mutated(_ number: Int) -> File {
+    let (index, kind) = number.quotientAndRemainder(dividingBy: Self.changedPlaces + Self.cuts)
+    let file = files[index % files.count]
+    var bytes = file.bytes
+    if kind >= Self.changedPlaces {
+      bytes.removeLast(bytes.count - bytes.count * (kind - Self.changedPlaces) / Self.cuts)
+    } else if kind < bytes.count {
+      // Each round over the files changes the byte in another way.
+      bytes[kind] ^= [0xFF, 0x01, 0x80, 0x10][index / files.count % 4]
+    }
+    return File(name: file.name, bytes: bytes)
+  }
+
   /// Returns a damaged file.
   func damaged(_ dice: inout Dice) -> File {
     let file = files[dice.roll(files.count)]

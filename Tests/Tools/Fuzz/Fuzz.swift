@@ -9,7 +9,8 @@ struct Fuzz: ParsableCommand {
     abstract: "Hand damaged input to the library and the plugin host and see whether they survive.",
     discussion: """
       The subject is “sounds” (small files of every kind, made with ffmpeg, read through every function \
-      that reads files), “bundles” (turtle files of LV2 plugins, read and instantiated by the host), \
+      that reads files), “mutations” (the same files with one byte changed at each place of their first \
+      4,096 bytes, and cut at each of 512 places), “bundles” (turtle files of LV2 plugins, read and instantiated by the host), \
       “memory” (what a plugin's process may write into the memory that it shares with its host), \
       “reports” (graphs as other processes tell them), “packets” (ten OSC packets for a session), “midi” (Standard MIDI Files), or “sessions” (session.json and its journal, read, edited, \
       saved, drawn and collected in a folder with links that lead out of it). A seed determines the damage. Only results other \

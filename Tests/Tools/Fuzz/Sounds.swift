@@ -5,13 +5,18 @@ import Foundation
 struct Sounds: Subject {
   private let corpus: Corpus
   private let isVerbose: Bool
+  /// True to make each mutation in turn instead of random ones.
+  private let isSystematic: Bool
 
-  init(_ corpus: Corpus, isVerbose: Bool) {
+  init(_ corpus: Corpus, isVerbose: Bool, isSystematic: Bool = false) {
     self.corpus = corpus
     self.isVerbose = isVerbose
+    self.isSystematic = isSystematic
   }
 
-  func input(_ dice: inout Dice) -> Corpus.File { corpus.damaged(&dice) }
+  func input(_ dice: inout Dice) -> Corpus.File {
+    isSystematic ? corpus.mutated(dice.number) : corpus.damaged(&dice)
+  }
 
   func run(_ file: Corpus.File, scratch: String, _ dice: inout Dice) throws {
     if dice.once(in: 2) {

@@ -11,6 +11,8 @@ protocol Subject {
 enum Kind: String, CaseIterable {
   /// Sound files and everything that reads them.
   case sounds
+  /// The same with one byte changed at each of the first 4,096 places, or cut at each of 512.
+  case mutations
   /// Bundles of LV2 plugins and the host that instantiates the plugins.
   case bundles
   /// Memory shared with a plugin's process, read by the host.
@@ -27,7 +29,7 @@ enum Kind: String, CaseIterable {
   /// Creates the files to damage in a folder.
   func makeCorpus(in folder: String, only: String) throws {
     switch self {
-    case .sounds: try Corpus.make(in: folder, only: only)
+    case .sounds, .mutations: try Corpus.make(in: folder, only: only)
     case .bundles: try Bundles.make(in: folder)
     case .reports: try Reports.make(in: folder)
     case .sessions: try SessionFiles.make(in: folder)
@@ -40,7 +42,10 @@ enum Kind: String, CaseIterable {
   /// Returns the subject for a folder filled by `makeCorpus`.
   func subject(folder: String, only: String, isVerbose: Bool) throws -> any Subject {
     switch self {
-    case .sounds: Sounds(try Corpus(folder: folder, only: only), isVerbose: isVerbose)
+    case .sounds, .mutations:
+      Sounds(
+        try Corpus(folder: folder, only: only), isVerbose: isVerbose,
+        isSystematic: self == .mutations)
     case .bundles: try Bundles(folder: folder)
     case .memory: SharedMemory()
     case .reports: Reports(try Corpus(folder: folder, only: only))

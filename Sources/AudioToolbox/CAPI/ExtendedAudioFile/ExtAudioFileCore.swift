@@ -23,6 +23,8 @@ final class ExtAudioFileCore: @unchecked Sendable {
   /// one, and it has no packets.
   private(set) var lacksRate: Bool
   private let lock = Mutex(())
+  /// True once the log has told of sound that cannot be decoded.
+  private var hasToldMissing = false
   /// Held during each call.
   private let calling = Mutex<Void>(())
 
@@ -209,6 +211,10 @@ final class ExtAudioFileCore: @unchecked Sendable {
       // Returns the frames that came before the failure.
       guard sink.count > 0 else { throw ExtAudioFileError(error) }
       log.warning("ExtAudioFileRead: \(ExtAudioFileError(error).reason)")
+    }
+    if !hasToldMissing, let words = reader.missing.words(sampleRate: file.format.sampleRate) {
+      hasToldMissing = true
+      log.warning("ExtAudioFileRead: \(file.path): \(words)")
     }
     return sink.count
   }

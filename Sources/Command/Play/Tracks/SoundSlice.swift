@@ -34,6 +34,8 @@ struct SoundSlice: SoundSource {
   var frames: Int64 { Int64(part.count) }
   var isTruncated: Bool { !mayEndEarly && sound.isTruncated && part.upperBound == sound.frames }
 
+  var faults: [String] { sound.faults }
+
   func read(
     startingAt frame: Int64, frames count: Int, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SoundFileError) -> Int {

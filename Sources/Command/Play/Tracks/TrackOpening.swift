@@ -188,7 +188,11 @@ struct TrackOpening {
     do throws(SoundFileError) {
       if path == "-" { return try standardInput(as: format) }
       let reader = try SoundReader(path: path, as: format)
-      if let warning = reader.file.warning { Screen.shared.complain(warning) }
+      // Sounds of a row are opened again if they are converted.
+      if format == nil {
+        if let warning = reader.file.warning { Screen.shared.complain(warning) }
+        if let notice = reader.file.notice { Screen.shared.remark(notice) }
+      }
       return reader
     } catch {
       fail(location.isEmpty ? "\(error)" : "\(location): \(error)")

@@ -1,0 +1,131 @@
+import Codecs
+
+/// A parser of MPEG-4 fragments, each of which has a table of its own packets before them. A fragment
+/// is parsed once it has arrived completely.
+struct StreamFragments {
+  /// The boxes before the first fragment, and the number of their bytes.
+  private let head: [UInt8]
+  private let format: PacketFormat
+  /// The function that returns the frames of a packet; nil if all have the same number.
+  private let counter: (([UInt8]) -> Int)?
+
+  /// Bytes before the first fragment.
+  var headBytes: Int { head.count }
+
+  /// - Parameter bytes: The stream from its start to the sound; nil is returned unless it has
+  ///   fragments.
+  init?(_ bytes: [UInt8], _ format: PacketFormat) {
+    var offset = 0
+    while let box = Box(bytes, at: offset), box.name != "moof" {
+      guard box.bytes > 0, box.bytes < bytes.count - offset else { return nil }
+      offset += box.bytes
+    }
+    guard Box(bytes, at: offset)?.name == "moof" else { return nil }
+    head = Array(bytes[..<offset])
+    self.format = format
+    counter = format.framesPerPacket > 0 ? nil : PacketFrames.counter(format.codec, [])
+  }
+
+  enum Step {
+    /// The packets of a fragment, with offsets in the stream, and the fragment's bytes.
+    case fragment(PacketIndex, bytes: Int)
+    /// Bytes without packets, of which not all need have arrived.
+    case other(bytes: Int)
+    /// The parser needs more bytes.
+    case more
+  }
+
+  /// Parses what is at `offset` of `bytes`, which begin at `position` of the stream.
+  func step(_ bytes: [UInt8], at offset: Int, position: Int64) throws(StreamFailure) -> Step {
+    guard let first = Box(bytes, at: offset) else { return .more }
+    guard first.name == "moof" else {
+      // A box without a size extends to the end of the stream.
+      return .other(bytes: first.bytes > 0 ? first.bytes : .max)
+    }
+    var end = offset
+    while true {
+      guard let box = Box(bytes, at: end) else { return .more }
+      guard box.bytes > 0, box.bytes <= StreamStart.maximumBytes else {
+        throw .damaged("a fragment of \(box.bytes) bytes")
+      }
+      end += box.bytes
+      guard end - offset <= StreamStart.maximumBytes else {
+        throw .damaged("a fragment of \(end - offset) bytes")
+      }
+      if box.name == "mdat" { break }
+    }
+    guard end <= bytes.count else { return .more }
+    return .fragment(
+      try packets(Array(bytes[offset..<end]), at: position + Int64(offset)), bytes: end - offset)
+  }
+
+  private func packets(_ fragment: [UInt8], at offset: Int64) throws(StreamFailure) -> PacketIndex {
+    let store = FragmentStore(head, fragment, at: offset)
+    var index = PacketIndex()
+    do throws(SoundFileError) {
+      let demuxer = try Demuxer(store, name: "mp4", options: ["ignore_editlist": "1"])
+      let scanner = try PacketScanner(store, demuxer, format, .told, frames: counter)
+      while try scanner.step(&index) {}
+    } catch {
+      throw .damaged("\(error)")
+    }
+    return index
+  }
+
+  /// The header of a box.
+  private struct Box {
+    let name: String
+    /// Bytes of the box with its header; 0 if it extends to the end.
+    let bytes: Int
+
+    /// Parses a header; nil if it is not all present.
+    init?(_ bytes: [UInt8], at offset: Int) {
+      guard offset >= 0, bytes.count - offset >= 16 else { return nil }
+      name = bytes.name(at: offset + 4)
+      let size = bytes.big(at: offset, bytes: 4)
+      self.bytes = Int(clamping: size == 1 ? bytes.big(at: offset + 8, bytes: 8) : size)
+      if self.bytes != 0, self.bytes < 8 { return nil }
+    }
+  }
+}
+
+/// A file that consists of a stream's head and one of its fragments at the fragment's offset. What lies
+/// between them is one empty box.
+private final class FragmentStore: ByteStore {
+  let name = "the stream"
+  let isWritable = false
+  private let head: [UInt8]
+  private let fragment: [UInt8]
+  private let offset: Int64
+
+  init(_ head: [UInt8], _ fragment: [UInt8], at offset: Int64) {
+    let gap = offset - Int64(head.count)
+    let box =
+      gap >= 16
+      ? [0, 0, 0, 1] + ChunkID("free").bytes + [UInt8](gap, count: 8, bigEndian: true) : []
+    self.head = head + box
+    self.fragment = fragment
+    self.offset = max(offset, Int64(self.head.count))
+  }
+
+  func byteCount() -> Int64 { offset + Int64(fragment.count) }
+
+  func read(at position: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    guard position >= 0, position < byteCount() else { return 0 }
+    let count = Int(min(Int64(buffer.count), byteCount() - position))
+    for index in 0..<count {
+      let here = position + Int64(index)
+      unsafe buffer[index] =
+        here < head.count ? head[Int(here)] : here < offset ? 0 : fragment[Int(here - offset)]
+    }
+    return count
+  }
+
+  func write(at offset: Int64, from buffer: UnsafeRawBufferPointer) throws(SoundFileError) {
+    throw SoundFileError(.notForWriting, path: name)
+  }
+  func setByteCount(_ count: Int64) throws(SoundFileError) {
+    throw SoundFileError(.notForWriting, path: name)
+  }
+  func synchronize() {}
+}
