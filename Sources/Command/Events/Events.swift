@@ -128,6 +128,9 @@ struct ConvertedEvent: Encodable {
   let duration: Double
   let container: String
   let format: String
+  /// Samples that were clipped, and samples that were NaN or infinite; absent if there are none.
+  let clips: Int64?
+  let notFinite: Int64?
 }
 
 /// The end, with the closing figures.

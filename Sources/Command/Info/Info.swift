@@ -35,7 +35,7 @@ struct Info: ParsableCommand {
     var failed = false
     for path in files {
       do throws(SoundFileError) {
-        let file = try MediaFiles.open(path: path, decodesOthers: true)
+        let file = try MediaFiles.openAny(path: path)
         if let warning = file.warning { Screen.shared.remark(warning) }
         let report = try FileReport(file, Measurement(file, measuring))
         if json { reports.append(report) } else { print(report.words) }

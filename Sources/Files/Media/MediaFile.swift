@@ -102,6 +102,8 @@ package protocol MediaFile: AnyObject, Sendable {
   /// store any.
   func tags() throws(SoundFileError) -> [String: String]?
   func setTags(_ tags: [String: String]) throws(SoundFileError)
+  /// The container's own names of further tags, which have no key in info dictionaries.
+  var otherTags: [String] { get }
 }
 
 /// Seconds of sound that the app intends to write. Any thread.
@@ -121,6 +123,7 @@ extension MediaFile {
   }
 
   package var containerName: String { container.description }
+  package var otherTags: [String] { [] }
   package var coding: String? { nil }
   package var hasPlainPackets: Bool { true }
   package func setupPackets(for packet: Int64) -> Range<Int64> { 0..<0 }
@@ -137,15 +140,17 @@ extension MediaFile {
   /// The file's ID3 tag; nil if there is none. Blocks.
   package var id3Tag: [UInt8]? {
     get throws(SoundFileError) {
-      if let file = pcm {
-        if let tag = try file.chunk("ID3 ", most: mostTagBytes) { return tag }
-        return try file.chunk("id3 ", most: mostTagBytes)
-      }
+      if let file = pcm { return try file.id3Chunk() }
       let head = try store.bytes(at: 0, count: ID3Tag.headBytes) ?? []
       return try ID3Tag.byteCount(head).flatMap { size throws(SoundFileError) in
         try store.bytes(at: 0, count: size)
       }
     }
+  }
+
+  /// Returns true if the file stores a tag, given by its key of info dictionaries.
+  package func keepsTag(_ key: String) -> Bool {
+    chunked?.keepsTag(key) ?? (!container.holdsPCM && InfoKeys.keeps(key, in: container))
   }
 
   // MARK: Packets, frames and bytes
@@ -182,8 +187,6 @@ extension MediaFile {
     }
   }
 }
-
-private let mostTagBytes: Int64 = 256 << 20
 
 /// Returns the start of a packet in frames or bytes.
 ///

@@ -100,7 +100,7 @@ struct PacketFileOpening {
       cookie: MagicCookie.appleCookie(
         codec, extradata: demuxer.extradata, bitRate: demuxer.bitRate),
       channelRoles: demuxer.channelRoles, tags: InfoKeys.tags(demuxer.metadata),
-      claimedBitRate: demuxer.bitRate)
+      otherTags: InfoKeys.others(demuxer.metadata), claimedBitRate: demuxer.bitRate)
   }
 
   // MARK: Opening each container family

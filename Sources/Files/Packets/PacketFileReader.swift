@@ -24,6 +24,8 @@ package final class PacketFileReader: Sendable {
   package let channelRoles: [ChannelRole]?
   /// The file's metadata by the keys of Core Audio's info dictionaries.
   package let tags: [String: String]
+  /// libavformat's names of further metadata.
+  package let otherTags: [String]
   /// One line about a damaged or only partly readable file; nil if it is intact.
   package let warning: String?
 
@@ -64,6 +66,7 @@ package final class PacketFileReader: Sendable {
     cookie = opened.source.cookie
     channelRoles = opened.source.channelRoles
     tags = opened.source.tags
+    otherTags = opened.source.otherTags
     setups = opened.source.setups
     hasPlainPackets = setups.isEmpty && !opened.source.hasMissingPackets
     warning = opened.source.damage.map { "\(store.name): \($0)" }

@@ -30,10 +30,11 @@ final class StoreStream {
       { stream, memory, count in unsafe StoreStream.at(stream).read(memory, count) },
       { stream, memory, count in unsafe StoreStream.at(stream).write(memory, count) },
       { stream, offset, origin in unsafe StoreStream.at(stream).seek(offset, origin) })
-    guard unsafe context != nil else {
+    guard let context = unsafe context else {
       unsafe ffmpeg.av_free(buffer)
       throw SoundFileError(.system(ENOMEM), path: store.name)
     }
+    if store.isStream { unsafe context.pointee.seekable = 0 }
   }
 
   deinit {

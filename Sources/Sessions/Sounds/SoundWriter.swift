@@ -44,6 +44,7 @@ package final class SoundWriter: @unchecked Sendable {
         self.format = format
       } else {
         var all = StreamConverter.Options()
+        all.countsClips = true
         all.encoding = options
         all.mix = mix
         do throws(StreamConverter.Failure) {
@@ -61,7 +62,7 @@ package final class SoundWriter: @unchecked Sendable {
   }
 
   /// Creates the file.
-  package init(_ store: FileStore, _ plan: Plan) throws(SoundFileError) {
+  package init(_ store: any ByteStore, _ plan: Plan) throws(SoundFileError) {
     file = try MediaFiles.create(store, container: plan.container, format: plan.format)
     input = plan.input
     guard let converter = plan.converter else {
@@ -129,6 +130,9 @@ package final class SoundWriter: @unchecked Sendable {
   package var frames: Int64 {
     conversion?.writer.frameCount ?? position / Int64(input.bytesPerFrame)
   }
+
+  /// Samples that the file cannot hold as they were written.
+  package var faults: SampleFaults { conversion?.converter.faults ?? SampleFaults() }
 
   /// Completes and closes the file. It is closed even after an error; the first error is thrown.
   package func close() throws(SoundFileError) {

@@ -20,13 +20,13 @@ struct SoundSlice: SoundSource {
     mayEndEarly = false
   }
 
-  /// Creates the sound of standard input, which ends where the pipe does: programs that write to a pipe
-  /// do not know the length when they write the header.
-  init(standardInput sound: SoundReader) {
+  /// Creates the sound of a pipe, which ends where the pipe does: programs that write to a pipe do not know
+  /// the length when they write the header.
+  init(pipe sound: SoundReader) {
     self.sound = sound
     part = 0..<sound.frames
     gain = 1
-    path = StandardInput.name
+    path = sound.path
     mayEndEarly = true
   }
 

@@ -186,9 +186,14 @@ struct TrackOpening {
     -> SoundReader?
   {
     do throws(SoundFileError) {
-      if path == "-" { return try standardInput(as: format) }
+      if let raw, PipedFile.isPipe(path), rawInputs.insert(Name(path)).inserted {
+        try RawInput.read(path, as: raw)
+      }
       let reader = try SoundReader(path: path, as: format)
-      if let warning = reader.file.warning { Screen.shared.complain(warning) }
+      // Programs that write to a pipe do not know the length when they write the header.
+      if let warning = reader.file.warning, !PipedFile.isPipe(path) {
+        Screen.shared.complain(warning)
+      }
       return reader
     } catch {
       fail(location.isEmpty ? "\(error)" : "\(location): \(error)")
@@ -196,20 +201,11 @@ struct TrackOpening {
     }
   }
 
-  /// Path of the file that holds standard input.
-  private var inputPath: String?
-
-  private mutating func standardInput(as format: PCMFormat?) throws(SoundFileError) -> SoundReader {
-    if inputPath == nil {
-      let reader = try StandardInput.open(raw: raw, isStopped: isStopped)
-      inputPath = reader.path
-      if format == nil { return reader }
-    }
-    return try SoundReader(path: inputPath ?? "", as: format)
-  }
+  /// Pipes that were read as samples without a header.
+  private var rawInputs: Set<Name> = []
 
   /// Returns the sound of a file under the name that the user knows.
   private static func named(_ reader: SoundReader, _ path: String) -> any SoundSource {
-    path == "-" ? SoundSlice(standardInput: reader) : reader
+    PipedFile.isPipe(path) ? SoundSlice(pipe: reader) : reader
   }
 }
