@@ -92,6 +92,9 @@ package final class PacketDecoder {
     return codec
   }
 
+  /// The channel layout according to the cookie, as a channel mask of WAVE files; nil if it gives none.
+  package var channelMask: UInt32? { unsafe codec.context.pointee.ch_layout.waveMask }
+
   /// Returns an Opus header from which libavcodec's wrapper of libopus outputs the channels in the order of
   /// the header's mapping table. The wrapper rearranges up to eight channels from Vorbis's order to that
   /// of WAVE files, but only mapping family 1 has Vorbis's order (RFC 7845, RFC 8486).
@@ -102,14 +105,12 @@ package final class PacketDecoder {
     guard unsafe String(cString: decoder.pointee.name) == "libopus", header.count > mappingAt,
       header[familyAt] > 1
     else { return header }
-    let orders = [
-      [0, 2, 1], [0, 1, 2, 3], [0, 2, 1, 3, 4], [0, 2, 1, 5, 3, 4], [0, 2, 1, 6, 5, 3, 4],
-      [0, 2, 1, 7, 5, 6, 3, 4],
-    ]
     let channels = Int(header[channelsAt])
-    guard (3...8).contains(channels), header.count >= mappingAt + channels else { return header }
+    guard let order = Codec.opus.codedOrder(channels: channels),
+      header.count >= mappingAt + channels
+    else { return header }
     var changed = header
-    for (channel, place) in orders[channels - 3].enumerated() {
+    for (place, channel) in order.enumerated() {
       changed[mappingAt + place] = header[mappingAt + channel]
     }
     return changed

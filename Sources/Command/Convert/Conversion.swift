@@ -85,22 +85,23 @@ struct Conversion {
   private mutating func convert(
     into store: any ByteStore, progress: (Double) -> Bool
   ) throws(SoundFileError) -> Int64? {
+    let channels = channelPlan
+    var encoding = PacketEncoder.Options(bitRate: bitRate, quality: quality.encoder)
+    encoding.channelMask = channels?.channelMask
     let plan = try SoundWriter.Plan(
-      store.name, container: kind.container, format: target,
-      encoding: PacketEncoder.Options(bitRate: bitRate, quality: quality.encoder))
+      store.name, container: kind.container, format: target, encoding: encoding,
+      countsClips: mayClip)
     let writer = try SoundWriter(store, plan)
     let ratio = target.sampleRate / reader.format.sampleRate
     var metadata = MetadataCopy(of: reader.file, to: writer.file)
     (metadata.part, metadata.ratio) = (part, ratio)
     try metadata.run()
-    if let roles = reader.file.decodedChannelRoles, roles.count == target.channels {
-      try writer.file.setChannelRoles(roles)
-    }
-    tellOfChannels()
+    if let roles = channels?.stored { try writer.file.setChannelRoles(roles) }
+    tellOfChannels(channels)
     var options = StreamConverter.Options()
     options.quality = quality.resampler
-    options.countsClips = true
-    options.mix = Self.mix(of: reader.format.channels, to: target.channels)
+    options.countsClips = mayClip
+    options.mix = channels.map { .map($0.order) } ?? mix
     let converter = try reader.file.decoder(to: writer.input, options)
     let source = MediaReader(reader.file)
     source.seek(to: part.lowerBound)
@@ -148,7 +149,10 @@ struct Conversion {
   }
 
   /// Reports a reduced number of channels, unless it was given by an option.
-  private func tellOfChannels() {
+  private func tellOfChannels(_ plan: ChannelPlan?) {
+    if let remark = plan?.remark {
+      Screen.shared.remark("\(OutputTarget.name(of: output)): \(remark)")
+    }
     let (old, new) = (reader.format.channels, target.channels)
     guard new < old, !choosesChannels else { return }
     let words = new == 1 ? "all are mixed into one" : "the first \(new) are taken"
@@ -156,9 +160,25 @@ struct Conversion {
       "\(OutputTarget.name(of: output)): \(target.coding) has no room for \(old) channels: \(words)")
   }
 
+  /// True if samples may exceed full scale: integers that are not changed do not.
+  private var mayClip: Bool {
+    if reader.format.sampleRate != target.sampleRate { return true }
+    switch reader.file.format {
+    case .pcm(let format): return format.kind == .float
+    case .packets(let format): return !format.codec.isLossless
+    }
+  }
+
+  /// How the channels go into the file; nil if it has another number of them.
+  private var channelPlan: ChannelPlan? {
+    guard reader.format.channels == target.channels else { return nil }
+    return ChannelPlan(reader.file.decodedChannelRoles, to: target, in: kind.container)
+  }
+
   /// Copies mono to all channels, and averages all channels to mono. Otherwise returns nil: the
   /// first channels are mapped.
-  private static func mix(of input: Int, to output: Int) -> ChannelMix? {
+  private var mix: ChannelMix? {
+    let (input, output) = (reader.format.channels, target.channels)
     if input == 1 { return .map(Array(repeating: 0, count: output)) }
     if output == 1 { return .mix(Array(repeating: [1 / Float(input)], count: input)) }
     return nil

@@ -227,7 +227,7 @@ struct FileReport: Encodable {
     sourceBits = file.sourceBits > 0 ? file.sourceBits : nil
     channels = file.format.channels
     layoutTag = try file.channelLayoutTag
-    layout = file.channelRoles?.map(\.description)
+    layout = file.decodedChannelRoles?.map(\.description)
     sampleRate = file.format.sampleRate
     frames = try file.frameCount
     duration = Double(frames) / sampleRate

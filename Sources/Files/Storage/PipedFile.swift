@@ -10,7 +10,7 @@ package enum PipedFile {
   /// The name of standard input in messages.
   package static let standardInput = "standard input"
 
-  private static let known = Mutex<[Name: FileStore]>([:])
+  private static let known = Mutex<[Name: PipeArrival]>([:])
   private static let isStopped = Atomic<Bool>(false)
 
   /// Ends all reads of pipes: the files have what came until then. Any thread.
@@ -36,8 +36,8 @@ package enum PipedFile {
     }
   }
 
-  /// Opens a pipe for reading. The descriptor returns at once if there is nothing to read.
-  static func descriptor(_ path: String) throws(SoundFileError) -> Int32 {
+  /// Opens a pipe for reading. Reads return at once if there is nothing to read.
+  fileprivate static func descriptor(_ path: String) throws(SoundFileError) -> Int32 {
     let opened =
       isStandardInput(path)
       ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
@@ -49,47 +49,78 @@ package enum PipedFile {
   /// Returns the name of a pipe in messages.
   package static func name(of path: String) -> String { path == "-" ? standardInput : path }
 
-  /// Returns the store with everything that comes through a pipe. The first call for a path reads the pipe to
-  /// its end.
-  package static func store(_ path: String) throws(SoundFileError) -> FileStore {
-    let key = isStandardInput(path) ? Name("-") : Name(path)
-    if let store = known.withLock({ $0[key] }) { return store }
-    let store = try FileStore(namelessFor: name(of: path))
-    var position: Int64 = 0
-    try unsafe read(path) { bytes throws(SoundFileError) in
-      try unsafe store.write(at: position, from: bytes)
-      position += Int64(bytes.count)
+  /// Returns what comes through a pipe: the same object for all calls with a path.
+  package static func arrival(_ path: String) throws(SoundFileError) -> PipeArrival {
+    try known.withLock { known throws(SoundFileError) in
+      let key = isStandardInput(path) ? Name("-") : Name(path)
+      if let arrival = known[key] { return arrival }
+      let arrival = try PipeArrival(path)
+      known[key] = arrival
+      return arrival
     }
-    if position == 0 { throw SoundFileError(.empty, path: name(of: path)) }
-    known.withLock { $0[key] = store }
-    return store
   }
 
-  /// Keeps a store as the content of a pipe.
-  package static func keep(_ store: FileStore, for path: String) {
-    known.withLock { $0[isStandardInput(path) ? Name("-") : Name(path)] = store }
+  /// Returns the store with everything that comes through a pipe. Waits until the pipe ends.
+  package static func store(_ path: String) throws(SoundFileError) -> FileStore {
+    let arrival = try arrival(path)
+    if try arrival.wait(beyond: .max) == 0 { throw SoundFileError(.empty, path: name(of: path)) }
+    return arrival.content
+  }
+}
+
+/// The bytes that come through a pipe, in a file without a name that grows. Any thread.
+package final class PipeArrival: Sendable {
+  private let descriptor: Int32
+  /// What has come until now.
+  package let store: FileStore
+
+  private struct State {
+    var count: Int64 = 0
+    var hasEnded = false
+    var isCancelled = false
+    /// A file that takes the place of the bytes.
+    var replacement: FileStore?
+  }
+  private let state = Mutex(State())
+  /// Admits one reader of the pipe at a time.
+  private let reading = Mutex([UInt8](repeating: 0, count: 1 << 16))
+
+  fileprivate init(_ path: String) throws(SoundFileError) {
+    descriptor = try PipedFile.descriptor(path)
+    store = try FileStore(namelessFor: PipedFile.name(of: path))
   }
 
-  /// Hands the bytes of a pipe to `take` until it ends or `stop()` is called.
-  package static func read(
-    _ path: String, _ take: (UnsafeRawBufferPointer) throws(SoundFileError) -> Void
-  ) throws(SoundFileError) {
-    let descriptor = try descriptor(path)
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 1 << 16)
-    while !hasStopped {
-      var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      if unsafe poll(&ready, 1, 100) == 0 { continue }
-      let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
-      if count == 0 { return }
-      if count < 0 {
-        if errno == EINTR || errno == EAGAIN { continue }
-        throw SoundFileError(errno: errno, path: name(of: path))
+  deinit { close(descriptor) }
+
+  /// The file with everything that came.
+  fileprivate var content: FileStore { state.withLock { $0.replacement } ?? store }
+
+  /// Serves another file to readers of the pipe: one that describes the bytes.
+  package func replace(by file: FileStore) { state.withLock { $0.replacement = file } }
+
+  /// Ends all waiting. Any thread.
+  package func cancel() { state.withLock { $0.isCancelled = true } }
+
+  /// Waits until more than `count` bytes have come, or the pipe has ended.
+  ///
+  /// - Returns: Number of bytes that have come.
+  package func wait(beyond count: Int64) throws(SoundFileError) -> Int64 {
+    try reading.withLock { bytes throws(SoundFileError) in
+      while true {
+        let (present, isOver) = state.withLock { ($0.count, $0.hasEnded || $0.isCancelled) }
+        if present > count || isOver || PipedFile.hasStopped { return present }
+        var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        if unsafe poll(&ready, 1, 100) == 0 { continue }
+        let read = unsafe Glibc.read(descriptor, &bytes, bytes.count)
+        if read < 0, errno == EINTR || errno == EAGAIN { continue }
+        guard read >= 0 else { throw SoundFileError(errno: errno, path: store.name) }
+        if read == 0 {
+          state.withLock { $0.hasEnded = true }
+        } else {
+          try store.write(Array(bytes[..<read]), at: present)
+          state.withLock { $0.count += Int64(read) }
+        }
       }
-      let taken = unsafe bytes.withUnsafeBytes { bytes in
-        Result { () throws(SoundFileError) in try unsafe take(.init(rebasing: bytes[..<count])) }
-      }
-      try taken.get()
     }
   }
 }

@@ -78,6 +78,7 @@ final class StoreStream {
     do throws(SoundFileError) {
       let base: Int64
       switch origin & ~AVSEEK_FORCE {
+      case AVSEEK_SIZE where store.isStream: return Int64(-ENOSYS)
       case AVSEEK_SIZE: return try store.byteCount()
       case SEEK_CUR: base = position
       case SEEK_END: base = try store.byteCount()

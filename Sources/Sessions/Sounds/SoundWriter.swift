@@ -31,10 +31,12 @@ package final class SoundWriter: @unchecked Sendable {
     ///
     /// - Parameter input: Format of the input. Nil for the file's own linear PCM, or floats for an
     ///   encoder.
+    /// - Parameter countsClips: False if no sample can exceed full scale by more than its rounding.
     /// - Parameter mix: How the input's channels go to the file's; nil for one after another.
     package init(
       _ path: String, container: Container, format: StreamFormat, from input: PCMFormat? = nil,
-      encoding options: PacketEncoder.Options = PacketEncoder.Options(), mix: ChannelMix? = nil
+      encoding options: PacketEncoder.Options = PacketEncoder.Options(), mix: ChannelMix? = nil,
+      countsClips: Bool = true
     ) throws(SoundFileError) {
       let input = input ?? format.decoded
       self.container = container
@@ -44,7 +46,7 @@ package final class SoundWriter: @unchecked Sendable {
         self.format = format
       } else {
         var all = StreamConverter.Options()
-        all.countsClips = true
+        all.countsClips = countsClips
         all.encoding = options
         all.mix = mix
         do throws(StreamConverter.Failure) {

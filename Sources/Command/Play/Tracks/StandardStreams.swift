@@ -13,12 +13,25 @@ enum RawInput {
     let store = try FileStore(namelessFor: PipedFile.name(of: path))
     let sound = try MediaFiles.create(store, container: raw.container, format: .pcm(raw.format))
     var position: Int64 = 0
-    try unsafe PipedFile.read(path) { bytes throws(SoundFileError) in
-      try unsafe sound.writeBytes(at: position, from: bytes)
-      position += Int64(bytes.count)
+    let arrival = try PipedFile.arrival(path)
+    var isOver = false
+    while !isOver {
+      let end = try arrival.wait(beyond: position)
+      isOver = end == position
+      while position < end {
+        let count = Int(min(1 << 16, end - position))
+        guard let bytes = try arrival.store.bytes(at: position, count: count) else { break }
+        let written = unsafe bytes.withUnsafeBytes { bytes in
+          Result { () throws(SoundFileError) in
+            try unsafe sound.writeBytes(at: position, from: bytes)
+          }
+        }
+        try written.get()
+        position += Int64(count)
+      }
     }
     try sound.close()
-    PipedFile.keep(store, for: path)
+    arrival.replace(by: store)
   }
 }
 

@@ -14,21 +14,21 @@ struct TrackOpening {
   /// Whether files that follow each other do so in random order.
   let isShuffled: Bool
   let raw: RawFormat?
-  let isStopped: () -> Bool
+  /// Whether a pipe may play while it arrives.
+  let mayStream: Bool
 
   private var hasFailed = false
   /// Playlists in playlists.
   private static let mostDepth = 8
 
   init(
-    _ settings: PlaySettings, isSequence: Bool, isShuffled: Bool, raw: RawFormat?,
-    isStopped: @escaping () -> Bool
+    _ settings: PlaySettings, isSequence: Bool, isShuffled: Bool, raw: RawFormat?, mayStream: Bool
   ) {
     self.settings = settings
     self.isSequence = isSequence
     self.isShuffled = isShuffled
     self.raw = raw
-    self.isStopped = isStopped
+    self.mayStream = mayStream
   }
 
   /// A sound of a row.
@@ -61,6 +61,8 @@ struct TrackOpening {
         if Playlist.isPlaylist(item.path) || SoundFolder.isFolder(item.path) {
           let members = entries(of: item.path).map { Member(entry: $0, settings: own, gain: 1) }
           if let row = row(members, own) { tracks.append(row) }
+        } else if streams(item, own), let track = streamed(item.path, own) {
+          tracks.append(track)
         } else if let reader = reader(item.path, as: nil, location: "") {
           let sound = Self.named(reader, item.path)
           tracks.append(PlayTrack(source: sound, settings: own))
@@ -179,6 +181,22 @@ struct TrackOpening {
       if let found = known[Name(path)], let found { readers.append(found) }
     }
     return readers.count == members.count && !readers.isEmpty ? readers : nil
+  }
+
+  /// Returns true if a pipe can play while it arrives: nothing needs its end.
+  private func streams(_ item: PlayItem, _ settings: PlaySettings) -> Bool {
+    mayStream && PipedFile.isPipe(item.path) && !settings.loop && settings.fadeOut.isZero
+  }
+
+  /// Returns the track of a pipe that plays while it arrives; nil if it must be complete first, or cannot be
+  /// read.
+  private func streamed(_ path: String, _ settings: PlaySettings) -> PlayTrack? {
+    guard let sound = try? StreamedSound(pipe: path, raw: raw?.format) else {
+      Screen.shared.remark(
+        "\(PipedFile.name(of: path)): plays once it is complete: its beginning does not tell how to read it")
+      return nil
+    }
+    return PlayTrack(source: sound, settings: settings)
   }
 
   /// Opens a file; reports an error and returns nil if that fails.
