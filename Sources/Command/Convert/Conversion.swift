@@ -157,7 +157,8 @@ struct Conversion {
     guard new < old, !choosesChannels else { return }
     let words = new == 1 ? "all are mixed into one" : "the first \(new) are taken"
     Screen.shared.remark(
-      "\(OutputTarget.name(of: output)): \(target.coding) has no room for \(old) channels: \(words)")
+      "\(OutputTarget.name(of: output)): \(target.coding) has no room for \(old) channels: \(words)"
+    )
   }
 
   /// True if samples may exceed full scale: integers that are not changed do not.
@@ -234,7 +235,8 @@ struct Conversion {
   func summary(_ frames: Int64) -> String {
     let seconds = exactClock(Double(frames) / target.sampleRate)
     let way = copies ? ", packets copied" : ""
-    return "\(OutputTarget.name(of: output)): \(kind.container): \(target.summary), \(frames) frames (\(seconds))\(way)"
+    return
+      "\(OutputTarget.name(of: output)): \(kind.container): \(target.summary), \(frames) frames (\(seconds))\(way)"
       + faults.words
   }
 }

@@ -39,7 +39,7 @@ struct MetadataCopy {
         // Each writer names itself.
         $0 != "encoding application" && !new.keepsTag($0)
       }
-        .map { "tag “\($0)”" }
+      .map { "tag “\($0)”" }
     }
     lost += old.otherTags.map { "tag “\($0)”" }
     // A picture is looked for only if somebody reads the answer.

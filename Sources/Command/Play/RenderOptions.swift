@@ -21,7 +21,8 @@ struct RenderOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The kind of file that --render writes to - or a FIFO. Default: wav.", valueName: "extension"))
+      "The kind of file that --render writes to - or a FIFO. Default: wav.", valueName: "extension")
+  )
   var to: String?
 
   @Flag(help: "Allow --render to replace an existing file.")

@@ -87,7 +87,8 @@ package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertibl
     let most = PCMFormat.maximumChannels
     guard channels > most else { return nil }
     return SoundFileError(
-      .notSupported("it has \(channels) channels, and files of up to \(most) can be read"), path: path)
+      .notSupported("it has \(channels) channels, and files of up to \(most) can be read"),
+      path: path)
   }
 
   /// One line without a full stop: the file, then the reason.

@@ -56,7 +56,8 @@ package struct ChannelPlan {
     let usual = Self.usualRoles(format)
     guard let roles else {
       if format.channels > 2, let usual, format.codec != .flac {
-        remark = "the channels have no roles; in \(format.codec.name) they become \(Self.list(usual))"
+        remark =
+          "the channels have no roles; in \(format.codec.name) they become \(Self.list(usual))"
       }
       return
     }
@@ -72,6 +73,7 @@ package struct ChannelPlan {
       if Self.layout(of: format, nil)?.isRead == false { hide(roles, nil, storesAll, container) }
       return
     }
+    if format.codec != .aac, takeExact(sorted, roles, format, storesAll, container) { return }
     // The roles that the codec has, if those at the sides are the same as those behind.
     let swapped = Self.sorted(roles.map(\.counterpart))
     if swapped.roles == usual, !storesAll || swapped.order == sorted.order {
@@ -80,11 +82,8 @@ package struct ChannelPlan {
       tell(from: swapped.order.map { roles[$0] }, to: swapped.roles, format)
       return
     }
-    if let mask = CAFLayout.speakers(sorted.roles), let layout = Self.layout(of: format, mask) {
-      (order, channelMask, stored) = (sorted.order, mask, sorted.roles)
-      if !layout.isRead { hide(roles, nil, storesAll, container) }
-      return
-    }
+    // AAC with a layout of its own is less widely read than with a usual one.
+    if format.codec == .aac, takeExact(sorted, roles, format, storesAll, container) { return }
     if storesAll {
       keep(sorted, format, storesAll)
       return hide(sorted.roles, usual, storesAll, container)
@@ -97,6 +96,18 @@ package struct ChannelPlan {
     guard let usual else { return lose(roles, container) }
     order = Self.matched(roles, with: usual)
     tell(from: order.map { roles[$0] }, to: usual, format)
+  }
+
+  /// Keeps the roles as they are if the encoder takes them.
+  private mutating func takeExact(
+    _ sorted: (order: [Int], roles: [ChannelRole]), _ roles: [ChannelRole], _ format: PacketFormat,
+    _ storesAll: Bool, _ container: Container
+  ) -> Bool {
+    guard let mask = CAFLayout.speakers(sorted.roles), let layout = Self.layout(of: format, mask)
+    else { return false }
+    (order, channelMask, stored) = (sorted.order, mask, sorted.roles)
+    if !layout.isRead { hide(roles, nil, storesAll, container) }
+    return true
   }
 
   /// Keeps roles. The encoder takes the channels for those of its usual layout.
@@ -120,7 +131,9 @@ package struct ChannelPlan {
       + instead
   }
 
-  private mutating func tell(from old: [ChannelRole], to new: [ChannelRole], _ format: PacketFormat) {
+  private mutating func tell(
+    from old: [ChannelRole], to new: [ChannelRole], _ format: PacketFormat
+  ) {
     let changes = zip(old, new).filter { $0 != $1 }.map { "\($0) becomes \($1)" }
     remark =
       "\(format.codec.name) cannot keep the roles of all channels: \(changes.joined(separator: ", "))"

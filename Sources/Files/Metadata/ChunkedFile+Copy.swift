@@ -17,7 +17,8 @@ extension ChunkedFile {
   /// Chunks that describe the sound. A new file has its own.
   private static var soundChunks: Set<ChunkID> {
     [
-      "fmt ", "data", "fact", "ds64", "PEAK", "levl", "COMM", "SSND", "FVER", "CHAN", "desc", "kuki",
+      "fmt ", "data", "fact", "ds64", "PEAK", "levl", "COMM", "SSND", "FVER", "CHAN", "desc",
+      "kuki",
       "pakt", "chan", "peak", "ovvw", "edct",
     ]
   }
@@ -25,7 +26,8 @@ extension ChunkedFile {
   /// Chunks that `setTags`, `setMarkers` and `setRegions` write in their own form, and 'bext'.
   private static var translatedChunks: Set<ChunkID> {
     [
-      "bext", "LIST", "cue ", "smpl", "ID3 ", "id3 ", "NAME", "AUTH", "(c) ", "ANNO", "MARK", "info",
+      "bext", "LIST", "cue ", "smpl", "ID3 ", "id3 ", "NAME", "AUTH", "(c) ", "ANNO", "MARK",
+      "info",
       "mark", "regn", "strg",
     ]
   }
@@ -35,8 +37,8 @@ extension ChunkedFile {
     chunkIDs.filter { !Self.soundChunks.contains($0) && !Self.translatedChunks.contains($0) }
   }
 
-  /// Copies the chunks of another file of the same family, except those that describe the sound, and
-  /// 'bext'. Texts of a 'LIST' chunk of type INFO become UTF-8. Copies nothing between families. Blocks.
+  /// Copies the chunks of another file of the same family, except 'bext' and those that describe the
+  /// sound. Texts of a 'LIST' chunk of type INFO become UTF-8. Copies nothing between families. Blocks.
   ///
   /// - Returns: The chunks that this file has no place for.
   package func copyChunks(of other: any ChunkedFile) throws(SoundFileError) -> [ChunkID] {

@@ -98,6 +98,9 @@ package final class PipeArrival: Sendable {
   /// Serves another file to readers of the pipe: one that describes the bytes.
   package func replace(by file: FileStore) { state.withLock { $0.replacement = file } }
 
+  /// True if all of it has come.
+  package var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
   /// Ends all waiting. Any thread.
   package func cancel() { state.withLock { $0.isCancelled = true } }
 

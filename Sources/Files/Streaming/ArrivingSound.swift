@@ -1,5 +1,5 @@
-package import Codecs
 import CFFmpeg
+package import Codecs
 package import RealTime
 import Timeline
 
@@ -59,7 +59,8 @@ package final class ArrivingSound {
       let source = try opening.describe(demuxer)
       (format, cookie, way) = (.packets(source.format), source.cookie, .demuxer(demuxer))
       guard let first = try unsafe demuxer.next() else { return nil }
-      primingFrames = unsafe first.skippedFrames
+      // Opus alone has frames before the sound.
+      primingFrames = unsafe source.format.codec == .opus ? first.skippedFrames : 0
       validFrames = nil
       unsafe pieces.append(Self.piece(first, source.format))
       return

@@ -199,7 +199,8 @@ package final class SessionRendering {
         try output.file.finish()
       }
       results.append(
-        Result(path: output.path, frames: output.writer.frames, clipped: output.writer.faults.clipped))
+        Result(
+          path: output.path, frames: output.writer.frames, clipped: output.writer.faults.clipped))
     }
     return results
   }

@@ -122,7 +122,8 @@ package final class StreamedSound: SoundSource {
     var memory = [UInt8](repeating: 0, count: room * format.bytesPerFrame)
     while true {
       let count = unsafe memory.withUnsafeMutableBytes { memory -> Int in
-        guard let start = memory.baseAddress, let samples = unsafe SampleBuffers(format, at: [start])
+        guard let start = memory.baseAddress,
+          let samples = unsafe SampleBuffers(format, at: [start])
         else { return 0 }
         var sink = StreamConverter.Sink.frames(samples, room: room)
         // Silence stands for a packet that cannot be decoded.

@@ -32,6 +32,8 @@ struct SoundSlice: SoundSource {
 
   var format: PCMFormat { sound.format }
   var frames: Int64 { Int64(part.count) }
+  var isOpenEnded: Bool { mayEndEarly || sound.isOpenEnded }
+  func stop() { sound.stop() }
   var isTruncated: Bool { !mayEndEarly && sound.isTruncated && part.upperBound == sound.frames }
 
   func read(

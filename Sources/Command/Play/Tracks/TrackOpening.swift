@@ -191,12 +191,14 @@ struct TrackOpening {
   /// Returns the track of a pipe that plays while it arrives; nil if it must be complete first, or cannot be
   /// read.
   private func streamed(_ path: String, _ settings: PlaySettings) -> PlayTrack? {
-    guard let sound = try? StreamedSound(pipe: path, raw: raw?.format) else {
-      Screen.shared.remark(
-        "\(PipedFile.name(of: path)): plays once it is complete: its beginning does not tell how to read it")
-      return nil
+    if let sound = try? StreamedSound(pipe: path, raw: raw?.format) {
+      return PlayTrack(source: sound, settings: settings)
     }
-    return PlayTrack(source: sound, settings: settings)
+    if (try? PipedFile.arrival(path).hasEnded) == false {
+      let name = PipedFile.name(of: path)
+      Screen.shared.remark("\(name): plays once it is complete: its end tells how to read it")
+    }
+    return nil
   }
 
   /// Opens a file; reports an error and returns nil if that fails.
