@@ -151,6 +151,12 @@ package struct ChannelPlan {
   private static func layout(of format: PacketFormat, _ mask: UInt32?) -> EncodedLayout? {
     // Vorbis has one layout for each number of channels. libavcodec takes others for it.
     if format.codec == .vorbis, mask != nil { return nil }
+    // AC-3 has channels at the sides only; libavcodec takes those behind for them.
+    if let mask, format.codec == .ac3 || format.codec == .eac3,
+      mask & (CAFLayout.speakers([.leftSurround, .rightSurround]) ?? 0) != 0
+    {
+      return nil
+    }
     var options = PacketEncoder.Options()
     options.channelMask = mask
     guard let encoder = try? PacketEncoder(format, options) else { return nil }

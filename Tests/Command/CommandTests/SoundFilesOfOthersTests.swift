@@ -225,7 +225,10 @@ import Testing
         #expect(
           result.errors == (words == "" ? "" : "cuejack: \(out): \(words)\n"), "\(name)")
         #expect(try layout(out) == roles, "\(name)")
-        if name != "b.ogg" { #expect(try heard(out, count) == Array(0..<count), "\(name)") }
+        // An encoder takes high tones out of the channel for low frequencies.
+        if name != "b.ogg", name != "c.m4a" {
+          #expect(try heard(out, count) == Array(0..<count), "\(name)")
+        }
         // Back in a WAVE file, each channel is where its role is.
         let back = folder.path + "/back.wav"
         #expect(try cuejack("convert", [out, back, "--force"]).status == 0)
