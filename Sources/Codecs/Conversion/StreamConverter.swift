@@ -38,6 +38,8 @@ package final class StreamConverter {
     package var encoding = PacketEncoder.Options()
     /// Dither for linear PCM output with integers; nil to round to the nearest.
     package var dither: Dither?
+    /// True to count samples beyond the full scale of an output with integers: see `faults`.
+    package var countsClips = false
 
     package init() {}
   }
@@ -86,6 +88,9 @@ package final class StreamConverter {
   let planes: Planes
   let outward: Planes
   private var ditherer: Ditherer?
+  /// The samples that the output holds; nil if they are not checked.
+  private let unclipped: Range<Double>?
+  private var counted = SampleFaults()
   /// Buffer for one channel in double precision; nil if it is not needed.
   private let wide: UnsafeMutableBufferPointer<Double>?
   /// Output frames not yet delivered.
@@ -144,6 +149,7 @@ package final class StreamConverter {
     planes = Planes(channels: input.channels, capacity: Self.most)
     outward = Planes(channels: output.channels, capacity: Self.most)
     pending = PlaneQueue(channels: output.channels)
+    unclipped = options.countsClips ? output.unclippedSamples : nil
     var isWide = false
     if case .pcm(let to) = output {
       ditherer = options.dither.flatMap { Ditherer($0, output: to) }
@@ -227,6 +233,20 @@ package final class StreamConverter {
     self.mix = mix
     mixer = ChannelMixer(mix, outputs: output.channels, most: Self.most)
     return true
+  }
+
+  /// Samples since the converter was made that were clipped, or were no finite numbers.
+  package var faults: SampleFaults {
+    var faults = counted
+    faults.notFinite += resampler?.zeroedSamples ?? 0
+    return faults
+  }
+
+  private func check(_ frames: Planes.Pointers, _ count: Int) {
+    guard let unclipped else { return }
+    unsafe counted.count(
+      frames, channels: output.channels, frames: count,
+      outside: Float(unclipped.lowerBound)..<Float(unclipped.upperBound))
   }
 
   /// Discards the stream. The next input starts another one, which may begin in the middle of
@@ -338,11 +358,15 @@ package final class StreamConverter {
           } else {
             unsafe numbers.update(repeating: 0, count: frames)
           }
+          if let unclipped {
+            unsafe counted.count(numbers, frames: frames, outside: unclipped)
+          }
           unsafe to.write(channel: channel, numbers, frames: frames, at: sink.count)
         }
       } else {
         unsafe from.read(from: source.next, frames: frames, into: planes.pointers())
         var mixed = unsafe mixer.apply(planes.pointers(), frames: frames)
+        unsafe check(mixed, frames)
         if ditherer != nil {
           // Several output channels may share one input channel.
           unsafe outward.copy(mixed, frames: frames)
@@ -396,6 +420,7 @@ package final class StreamConverter {
         let frames = unsafe pending.take(
           into: outward.pointers(), room: min(sink.room, Self.most))
         if frames == 0 { return }
+        unsafe check(outward.pointers(), frames)
         unsafe ditherer?.round(outward.pointers(), frames: frames)
         unsafe buffers.write(outward.pointers(), frames: frames, at: sink.count)
         sink.add(frames)
@@ -445,6 +470,7 @@ package final class StreamConverter {
       let frames = unsafe pending.take(into: outward.pointers(), room: Self.most)
       if frames == 0 { return }
       encodedFrames += frames
+      unsafe check(outward.pointers(), frames)
       do throws(CodecError) {
         try unsafe encoder.encode(outward.pointers(), frames: frames)
       } catch {

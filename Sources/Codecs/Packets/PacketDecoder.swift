@@ -74,7 +74,7 @@ package final class PacketDecoder {
   ) throws(CodecError) -> CodecContext {
     let codec = try unsafe CodecContext(decoder)
     let context = unsafe codec.context
-    codec.extradata = extradata
+    codec.extradata = format.codec == .opus ? unsafe keepingOrder(extradata, decoder) : extradata
     unsafe context.pointee.flags2 |= AV_CODEC_FLAG2_SKIP_MANUAL
     unsafe context.pointee.request_sample_fmt = AV_SAMPLE_FMT_FLT
     unsafe context.pointee.sample_rate = CInt(format.sampleRate.rounded())
@@ -97,6 +97,30 @@ package final class PacketDecoder {
             + CodecContext.words(result)))
     }
     return codec
+  }
+
+  /// The channel layout according to the cookie, as a channel mask of WAVE files; nil if it gives none.
+  package var channelMask: UInt32? { unsafe codec.context.pointee.ch_layout.waveMask }
+
+  /// Returns an Opus header from which libavcodec's wrapper of libopus outputs the channels in the order of
+  /// the header's mapping table. The wrapper rearranges up to eight channels from Vorbis's order to that
+  /// of WAVE files, but only mapping family 1 has Vorbis's order (RFC 7845, RFC 8486).
+  private static func keepingOrder(
+    _ header: [UInt8], _ decoder: UnsafePointer<AVCodec>
+  ) -> [UInt8] {
+    let (channelsAt, familyAt, mappingAt) = (9, 18, 21)
+    guard unsafe String(cString: decoder.pointee.name) == "libopus", header.count > mappingAt,
+      header[familyAt] > 1
+    else { return header }
+    let channels = Int(header[channelsAt])
+    guard let order = Codec.opus.codedOrder(channels: channels),
+      header.count >= mappingAt + channels
+    else { return header }
+    var changed = header
+    for (place, channel) in order.enumerated() {
+      changed[mappingAt + place] = header[mappingAt + channel]
+    }
+    return changed
   }
 
   /// More bytes than any packet has.

@@ -20,6 +20,8 @@ package final class PacketEncoder {
     package var bitRate: Int?
     /// Effort for sound quality or compression, from 0 to 127.
     package var quality: Int?
+    /// The channel layout as a channel mask of WAVE files; nil for the usual one of the codec.
+    package var channelMask: UInt32?
 
     package init(bitRate: Int? = nil, quality: Int? = nil) {
       self.bitRate = bitRate
@@ -72,6 +74,9 @@ package final class PacketEncoder {
     (codec, self.format, bitRate) = try Self.opened(format, options)
     try begin()
   }
+
+  /// The channel layout of the packets as a channel mask of WAVE files; nil if it has none.
+  package var channelMask: UInt32? { unsafe codec.context.pointee.ch_layout.waveMask }
 
   /// The decoder's cookie in Apple's form. It may change until `finish()`.
   package var cookie: [UInt8] {
@@ -180,7 +185,7 @@ extension PacketEncoder {
     unsafe context.pointee.sample_rate = CInt(format.sampleRate.rounded())
     unsafe context.pointee.time_base = AVRational(num: 1, den: context.pointee.sample_rate)
     unsafe context.pointee.strict_std_compliance = FF_COMPLIANCE_NORMAL
-    try setLayout(codec, format)
+    try setLayout(codec, format, options.channelMask)
     setSamples(codec, &format)
     let rate = try setBitRate(codec, format, options)
     var privateOptions: [(String, String)] = []
@@ -231,10 +236,16 @@ extension PacketEncoder {
     return (codec, format, rate)
   }
 
-  /// Sets the channel layout that the encoder accepts for this many channels.
-  private static func setLayout(_ codec: CodecContext, _ format: PacketFormat) throws(CodecError) {
+  /// Sets the wanted channel layout, else the one that the encoder accepts for this many channels.
+  private static func setLayout(
+    _ codec: CodecContext, _ format: PacketFormat, _ mask: UInt32?
+  ) throws(CodecError) {
     let context = unsafe codec.context
     let count = CInt(format.channels)
+    if let mask, mask.nonzeroBitCount == format.channels {
+      _ = unsafe ffmpeg.av_channel_layout_from_mask(&context.pointee.ch_layout, UInt64(mask))
+      return
+    }
     var offered: CInt = 0
     if let layouts = unsafe cue_av_channel_layouts(codec.codec, &offered) {
       for i in 0..<Int(offered) where unsafe layouts[i].nb_channels == count {

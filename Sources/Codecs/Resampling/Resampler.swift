@@ -56,6 +56,8 @@ package final class Resampler {
   private let resampler: soxr_t
   private let channels: Int
   private let isVariable: Bool
+  /// Input samples that were NaN or infinite. Silence replaced them, since the filter would spread them.
+  package private(set) var zeroedSamples: Int64 = 0
 
   /// Creates a resampler; nil if soxr does not support the rates or channels.
   ///
@@ -103,7 +105,8 @@ package final class Resampler {
   /// variable ratio.
   package func setRatio(_ ratio: Double) { _ = unsafe soxr_set_io_ratio(resampler, ratio, 0) }
 
-  /// Resamples frames. Each array has one plane of floats per channel.
+  /// Resamples frames. Each array has one plane of floats per channel. Input samples that are NaN or
+  /// infinite become silence in place.
   ///
   /// - Parameters:
   ///   - input: Nil after the end of the stream, to flush the tail. Repeat until nothing is
@@ -117,6 +120,8 @@ package final class Resampler {
   ) throws(Failure) -> (consumed: Int, produced: Int) {
     var consumed = 0
     var produced = 0
+    zeroedSamples +=
+      unsafe input?.zeroNotFinite(channels: channels, frames: inputFrames) ?? 0
     let failure = unsafe soxr_process(
       resampler, input, input == nil ? 0 : inputFrames, &consumed,
       UnsafeMutableRawPointer(mutating: output), room, &produced)

@@ -18,6 +18,8 @@ struct Conversion {
   /// True if the number of channels was given.
   private let choosesChannels: Bool
   private let output: String
+  /// Samples that the new file could not hold.
+  private(set) var faults = SampleFaults()
 
   /// Reads the sound to convert.
   private let source: MediaReader
@@ -32,8 +34,9 @@ struct Conversion {
     quality = options.quality
     bitRate = coding.bitrate?.bitsPerSecond
     choosesChannels = coding.channels != nil
+    let name = OutputTarget.formatName(output, options.to)
     kind = try SoundFormat(
-      path: output, coding, pcm: Self.usualPCM(for: reader, in: output),
+      path: name, coding, pcm: Self.usualPCM(for: reader, in: name),
       losslessBits: reader.file.sourceBits > 16 ? 24 : 16)
     target = kind.stream(
       sampleRate: coding.rate ?? kind.usableRate(for: reader.format.sampleRate),
@@ -67,31 +70,42 @@ struct Conversion {
     }
   }
 
+  /// The format of the new file, and its container.
+  var streamFormat: StreamFormat { copies ? reader.file.format : target }
+  var container: Container { kind.container }
+
   /// Writes the file.
   ///
   /// - Parameter progress: Called repeatedly with the fraction done, from 0 to 1. Returns false to
   ///   cancel.
   /// - Returns: Frames of the new file; nil if cancelled.
-  func run(
-    into store: FileStore, progress: (Double) -> Bool
+  mutating func run(
+    into store: any ByteStore, progress: (Double) -> Bool
   ) throws(SoundFileError) -> Int64? {
     copies
       ? try copy(into: store, progress: progress) : try convert(into: store, progress: progress)
   }
 
-  private func convert(
-    into store: FileStore, progress: (Double) -> Bool
+  private mutating func convert(
+    into store: any ByteStore, progress: (Double) -> Bool
   ) throws(SoundFileError) -> Int64? {
+    let channels = channelPlan
+    var encoding = PacketEncoder.Options(bitRate: bitRate, quality: quality.encoder)
+    encoding.channelMask = channels?.channelMask
     let plan = try SoundWriter.Plan(
-      store.name, container: kind.container, format: target,
-      encoding: PacketEncoder.Options(bitRate: bitRate, quality: quality.encoder))
+      store.name, container: kind.container, format: target, encoding: encoding,
+      countsClips: mayClip)
     let writer = try SoundWriter(store, plan)
     let ratio = target.sampleRate / reader.format.sampleRate
-    try writer.file.copyMetadata(of: reader.file, from: part, ratio: ratio)
-    tellOfChannels()
+    var metadata = MetadataCopy(of: reader.file, to: writer.file)
+    (metadata.part, metadata.ratio) = (part, ratio)
+    try metadata.run()
+    if let roles = channels?.stored { try writer.file.setChannelRoles(roles) }
+    tellOfChannels(channels)
     var options = StreamConverter.Options()
     options.quality = quality.resampler
-    options.mix = Self.mix(of: reader.format.channels, to: target.channels)
+    options.countsClips = mayClip
+    options.mix = channels.map { .map($0.order) } ?? mix
     let converter = try reader.file.decoder(to: writer.input, options)
     source.seek(to: part.lowerBound)
     let total = Int64(held: (Double(part.count) * ratio).rounded())
@@ -120,6 +134,7 @@ struct Conversion {
       throw SoundFileError(.damaged("nothing in it can be decoded"), path: reader.path)
     }
     try writer.close()
+    faults = converter.faults + writer.faults
     return written
   }
 
@@ -147,16 +162,37 @@ struct Conversion {
   }
 
   /// Reports a reduced number of channels, unless it was given by an option.
-  private func tellOfChannels() {
+  private func tellOfChannels(_ plan: ChannelPlan?) {
+    if let remark = plan?.remark {
+      Screen.shared.remark("\(OutputTarget.name(of: output)): \(remark)")
+    }
     let (old, new) = (reader.format.channels, target.channels)
     guard new < old, !choosesChannels else { return }
     let words = new == 1 ? "all are mixed into one" : "the first \(new) are taken"
-    Screen.shared.remark("\(output): \(target.coding) has no room for \(old) channels: \(words)")
+    Screen.shared.remark(
+      "\(OutputTarget.name(of: output)): \(target.coding) has no room for \(old) channels: \(words)"
+    )
+  }
+
+  /// True if samples may exceed full scale: integers that are not changed do not.
+  private var mayClip: Bool {
+    if reader.format.sampleRate != target.sampleRate { return true }
+    switch reader.file.format {
+    case .pcm(let format): return format.kind == .float
+    case .packets(let format): return !format.codec.isLossless
+    }
+  }
+
+  /// How the channels go into the file; nil if it has another number of them.
+  private var channelPlan: ChannelPlan? {
+    guard reader.format.channels == target.channels else { return nil }
+    return ChannelPlan(reader.file.decodedChannelRoles, to: target, in: kind.container)
   }
 
   /// Copies mono to all channels, and averages all channels to mono. Otherwise returns nil: the
   /// first channels are mapped.
-  private static func mix(of input: Int, to output: Int) -> ChannelMix? {
+  private var mix: ChannelMix? {
+    let (input, output) = (reader.format.channels, target.channels)
     if input == 1 { return .map(Array(repeating: 0, count: output)) }
     if output == 1 { return .mix(Array(repeating: [1 / Float(input)], count: input)) }
     return nil
@@ -164,14 +200,16 @@ struct Conversion {
 
   /// Copies the packets unchanged.
   private func copy(
-    into store: FileStore, progress: (Double) -> Bool
+    into store: any ByteStore, progress: (Double) -> Bool
   ) throws(SoundFileError) -> Int64? {
     let old = reader.file
     let new = try MediaFiles.create(store, container: kind.container, format: old.format)
     if !old.cookie.isEmpty { try new.setCookie(old.cookie) }
     // If the command is killed, the file has at least the right priming.
     if let table = try old.packetTable { try new.setPacketTable(table) }
-    try new.copyMetadata(of: old)
+    var metadata = MetadataCopy(of: old, to: new)
+    try metadata.run()
+    if let roles = old.channelRoles { try new.setChannelRoles(roles) }
     var next: Int64 = 0
     var memory = [UInt8](repeating: 0, count: max(1 << 16, try old.maximumPacketBytes))
     var extents: [PacketExtent] = []
@@ -202,59 +240,26 @@ struct Conversion {
     ConvertedEvent(
       file: reader.path, output: output, frames: frames,
       duration: Double(frames) / target.sampleRate, container: "\(kind.container)",
-      format: target.summary, missingFrames: source.missing.frames)
+      format: target.summary, missingFrames: source.missing.frames,
+      clips: faults.clipped > 0 ? faults.clipped : nil,
+      notFinite: faults.notFinite > 0 ? faults.notFinite : nil)
   }
 
   /// Returns a one-line summary.
   func summary(_ frames: Int64) -> String {
     let seconds = exactClock(Double(frames) / target.sampleRate)
     let way = copies ? ", packets copied" : ""
-    return "\(output): \(kind.container): \(target.summary), \(frames) frames (\(seconds))\(way)"
+    return
+      "\(OutputTarget.name(of: output)): \(kind.container): \(target.summary), \(frames) frames (\(seconds))\(way)"
+      + faults.words
   }
 }
 
-extension MediaFile {
-  /// Copies another file's metadata, as far as this file's container can store it.
-  ///
-  /// - Parameters:
-  ///   - part: The part of the other file's frames that this file has; nil for all.
-  ///   - ratio: Frames of this file per frame of the other.
-  fileprivate func copyMetadata(
-    of other: any MediaFile, from part: Range<Int64>? = nil, ratio: Double = 1
-  ) throws(SoundFileError) {
-    func moved(_ marker: MediaMarker) -> MediaMarker? {
-      var marker = marker
-      if let part {
-        guard marker.position >= Double(part.lowerBound), marker.position <= Double(part.upperBound)
-        else { return nil }
-        marker.position -= Double(part.lowerBound)
-      }
-      marker.position *= ratio
-      return marker
-    }
-    if let tags = try other.tags(), !tags.isEmpty, try self.tags() != nil { try setTags(tags) }
-    let roles = part == nil ? other.channelRoles : other.decodedChannelRoles
-    if let roles, roles.count == format.channels { try setChannelRoles(roles) }
-    guard let new = chunked, let old = other.chunked else { return }
-    if var list = try old.markers(), !list.markers.isEmpty, try new.markers() != nil {
-      list.markers = list.markers.compactMap(moved)
-      try new.setMarkers(list)
-    }
-    if var list = try old.regions(), !list.regions.isEmpty, try new.regions() != nil {
-      for index in list.regions.indices {
-        list.regions[index].markers = list.regions[index].markers.compactMap(moved)
-      }
-      list.regions.removeAll { $0.markers.isEmpty }
-      try new.setRegions(list)
-    }
-    if case .pcm(let format) = format, new.takesBroadcastInfo, var info = try old.broadcastInfo() {
-      let start = Double(part?.lowerBound ?? 0)
-      // A damaged reference stays as it is.
-      if let moved = UInt64(exactly: ((Double(info.timeReference) + start) * ratio).rounded()) {
-        info.timeReference = moved
-      }
-      info.addCoding(as: format, by: programName)
-      try new.setBroadcastInfo(info)
-    }
+extension SampleFaults {
+  /// The counts, to follow a summary; empty if there are none.
+  var words: String {
+    var words = clipped > 0 ? "; clipped samples: \(clipped)" : ""
+    if notFinite > 0 { words += "; NaN or infinite samples, now silent: \(notFinite)" }
+    return words
   }
 }

@@ -22,6 +22,11 @@ struct Convert: ParsableCommand {
       that both files have the same length. Tags, markers and regions are kept where the new container \
       can store them. An .ogg file has Vorbis unless --format says otherwise, an .opus file has Opus.
 
+      A file that is - is standard input or standard output, and FIFOs and the pipes of process \
+      substitutions do as files. --to selects the kind of file that a pipe gets; by default it is wav. A pipe \
+      gets the sound while it is converted, except in containers such as .m4a, which have their tables \
+      complete at the end only.
+
       With --to, the last word is a folder, which is made if necessary. Each file is converted into it \
       under its own name with the new extension, and folders with all sound files in them and below. If \
       a file cannot be converted, the others are.
@@ -34,6 +39,7 @@ struct Convert: ParsableCommand {
         + examples(
           "cuejack convert take.wav take.flac",
           "cuejack convert take.wav take.m4a --bitrate 192k",
+          "cuejack convert - - --to flac < take.wav > take.flac",
           "cuejack convert --to opus album/ portable/",
           "cuejack convert take.wav part.wav --start 12.5 --end 30 --rate 44100"))
 
@@ -86,6 +92,10 @@ struct Convert: ParsableCommand {
         words.count == 2,
         "of several files, give the kind with --to, and the folder to write to as the last word")
     }
+    if PipedFile.isPipe(words[words.count - 1]) {
+      try check(words.count == 2, "one file goes to standard output or to a pipe")
+      try check(!json || words[1] != "-", "--json and - both need standard output")
+    }
     if case (.seconds(let start), .seconds(let end)?) = (start ?? .zero, end) {
       try check(end > start, "--end takes a time after --start")
     }
@@ -95,10 +105,11 @@ struct Convert: ParsableCommand {
     if json { Screen.shared.startEvents() }
     let signals = StopSignals {}
     log.start()
+    if words[words.count - 1] == "-" { Screen.shared.leaveStandardOutput() }
     let jobs: [ConversionJob]
     do throws(SoundFileError) {
       jobs =
-        if let to {
+        if let to, !PipedFile.isPipe(words[words.count - 1]) {
           try ConversionJob.list(words.dropLast(), into: words[words.count - 1], to)
         } else {
           [ConversionJob(input: words[0], output: words[1])]
@@ -149,19 +160,20 @@ struct Convert: ParsableCommand {
     for words in [reader.file.warning, reader.file.notice] {
       if let words { Screen.shared.remark(words) }
     }
-    let conversion = try Conversion(reader, to: job.output, self)
-    if to != nil { try job.makeFolder() }
-    let unfinished = try UnfinishedFile(job.output, isReplacing: force)
+    var conversion = try Conversion(reader, to: job.output, self)
+    if to != nil, !PipedFile.isPipe(job.output) { try job.makeFolder() }
+    let target = try OutputTarget(
+      job.output, conversion.streamFormat, in: conversion.container, isReplacing: force)
     var nextPosition: UInt64 = 0
-    let frames = try unfinished.naming { () throws(SoundFileError) in
-      try conversion.run(into: unfinished.store) { part in
+    let frames = try target.naming { () throws(SoundFileError) in
+      try conversion.run(into: target.store) { part in
         show(part, of: job, &nextPosition)
         return signals.received == nil
       }
     }
     Screen.shared.draw([])
     guard let frames else { return nil }
-    try unfinished.finish()
+    try target.finish()
     Screen.shared.say(conversion.summary(frames))
     let fault = conversion.fault
     if let fault { Screen.shared.remark(fault) }

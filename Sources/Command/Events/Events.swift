@@ -131,6 +131,9 @@ struct ConvertedEvent: Encodable {
   let format: String
   /// Frames of the file read that could not be decoded.
   let missingFrames: Int64
+  /// Samples that were clipped, and samples that were NaN or infinite; absent if there are none.
+  let clips: Int64?
+  let notFinite: Int64?
 }
 
 /// The end, with the closing figures.

@@ -11,6 +11,10 @@ struct BroadcastReport: Encodable {
   let originationTime: String
   /// Frames from midnight to the first frame.
   let timeReference: UInt64
+  /// Loudness figures of version 2; absent where the file gives none.
+  private let loudness: BroadcastLoudness?
+  /// SMPTE's unique material identifier in hexadecimal digits; absent if there is none.
+  private let materialID: String?
   /// Lines of the coding history.
   let codingHistory: [String]
   /// Frames per second.
@@ -18,7 +22,7 @@ struct BroadcastReport: Encodable {
 
   private enum CodingKeys: CodingKey {
     case description, originator, originatorReference, originationDate, originationTime
-    case timeReference, codingHistory
+    case timeReference, loudness, materialID, codingHistory
   }
 
   init(_ info: BroadcastInfo, _ sampleRate: Double) {
@@ -28,6 +32,9 @@ struct BroadcastReport: Encodable {
     originationDate = info.date
     originationTime = info.time
     timeReference = info.timeReference
+    loudness = info.loudness.map(BroadcastLoudness.init)
+    let digits = info.materialID.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+    materialID = digits.isEmpty ? nil : digits.joined()
     codingHistory = info.codingHistory.split(whereSeparator: \.isNewline).map(String.init)
     self.sampleRate = sampleRate
   }
@@ -42,7 +49,34 @@ struct BroadcastReport: Encodable {
     let seconds = Double(timeReference) / sampleRate
     let clock = seconds < 1e9 ? " (\(exactClock(seconds)))" : ""
     rows.append(("reference", "frame \(timeReference) since midnight\(clock)"))
+    if let materialID { rows.append(("UMID", materialID)) }
+    if let loudness { rows.append(("loudness", loudness.words)) }
     rows += codingHistory.map { ("history", $0) }
     return rows
+  }
+}
+
+/// Loudness figures of broadcast metadata. The property names are JSON keys.
+private struct BroadcastLoudness: Encodable {
+  /// LUFS, LU, dBTP, LUFS and LUFS.
+  var integrated, range, truePeak, momentary, shortTerm: Double?
+
+  init(_ loudness: BroadcastInfo.Loudness) {
+    func figure(_ hundredths: Int16?) -> Double? { hundredths.map { Double($0) / 100 } }
+    integrated = figure(loudness.integrated)
+    range = figure(loudness.range)
+    truePeak = figure(loudness.truePeak)
+    momentary = figure(loudness.momentary)
+    shortTerm = figure(loudness.shortTerm)
+  }
+
+  /// The figures in a line.
+  var words: String {
+    let figures: [(String, Double?, String)] = [
+      ("integrated", integrated, "LUFS"), ("range", range, "LU"), ("true peak", truePeak, "dBTP"),
+      ("momentary", momentary, "LUFS"), ("short-term", shortTerm, "LUFS"),
+    ]
+    return figures.compactMap { name, value, unit in value.map { "\(name) \($0) \(unit)" } }
+      .joined(separator: ", ")
   }
 }

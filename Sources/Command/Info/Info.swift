@@ -35,7 +35,7 @@ struct Info: ParsableCommand {
     var failed = false
     for path in files {
       do throws(SoundFileError) {
-        let file = try MediaFiles.open(path: path, decodesOthers: true)
+        let file = try MediaFiles.openAny(path: path)
         let report = try FileReport(file, Measurement(file, measuring))
         for words in [file.warning, file.notice] { if let words { Screen.shared.remark(words) } }
         if json { reports.append(report) } else { print(report.words) }
@@ -229,7 +229,7 @@ struct FileReport: Encodable {
     sourceBits = file.sourceBits > 0 ? file.sourceBits : nil
     channels = file.format.channels
     layoutTag = try file.channelLayoutTag
-    layout = file.channelRoles?.map(\.description)
+    layout = file.decodedChannelRoles?.map(\.description)
     sampleRate = file.format.sampleRate
     // What was measured has read all of the sound.
     if measurement.figures != nil || measurement.checksum != nil { _ = try file.frameCount }

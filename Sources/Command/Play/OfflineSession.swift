@@ -82,9 +82,8 @@ struct OfflineSession {
       throw ExitCode.failure
     }
     guard let result else { throw ExitCode(128 + (signals.received ?? 0)) }
-    let clipped = result.clipped > 0 ? "; clipped samples: \(result.clipped)" : ""
-    let name = path == "-" ? "standard output" : path
-    Screen.shared.say("\(name): wrote \(result.frames) frames\(clipped)\(report.words)")
+    let name = OutputTarget.name(of: path)
+    Screen.shared.say("\(name): wrote \(result.frames) frames\(result.faults.words)\(report.words)")
     if rendering.lostMessages > 0 {
       Screen.shared.complain(
         "\(command.midi ?? ""): \(rendering.lostMessages) messages came at once with too many others and were lost"

@@ -199,7 +199,9 @@ struct Play: ParsableCommand {
     try check((-2400...2400).contains(pitch), "--pitch takes a number from -2400 to 2400")
     try check(
       files.count { $0.path == "-" } <= 1, "standard input (-) can be one of the files only once")
-    try check(raw == nil || files.contains { $0.path == "-" }, "--raw is for standard input (-)")
+    try check(
+      raw == nil || files.contains { PipedFile.isPipe($0.path) },
+      "--raw is for standard input (-) and other pipes")
     try check(!sequence || stagger == nil, "--stagger is for files that play together")
     for item in files {
       if sequence, let key = item.options.keysOfRows.first {
@@ -272,7 +274,7 @@ struct Play: ParsableCommand {
   private func openAll(_ signals: StopSignals) throws -> [PlayTrack] {
     var opening = TrackOpening(
       settings, isSequence: sequence, isShuffled: shuffle, raw: raw,
-      isStopped: { signals.received != nil })
+      mayStream: rendering.path == nil)
     let tracks = try opening.open(files)
     if let signal = signals.received { throw ExitCode(128 + signal) }
     for track in tracks where clip(ofTrack: 0, track).frames == 0 {

@@ -12,8 +12,8 @@ struct RenderOptions: ParsableArguments {
         The extension selects the container: \(SoundFormat.extensions). The file has the sample rate of the \
         first file. In containers for linear PCM, it has the sample format of the first file, with 16 bits \
         at least and 32-bit floats for floats. All files are mixed as they would sound; a mono file goes to \
-        the first two channels. Samples beyond full scale are clipped and counted. With -, the complete \
-        file goes to standard output, and messages go to standard error.
+        the first two channels. Samples beyond full scale are clipped and counted. With -, the \
+        sound goes to standard output, and messages go to standard error.
         """,
       valueName: "file"),
     completion: .file())
@@ -21,7 +21,8 @@ struct RenderOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The kind of file that --render - writes. Default: wav.", valueName: "extension"))
+      "The kind of file that --render writes to - or a FIFO. Default: wav.", valueName: "extension")
+  )
   var to: String?
 
   @Flag(help: "Allow --render to replace an existing file.")
@@ -46,7 +47,8 @@ struct RenderOptions: ParsableArguments {
 
   func validate() throws {
     try checkBits(bits, format)
-    try check(to == nil || path == "-", "--to is for --render -")
+    try check(
+      to == nil || path.map(PipedFile.isPipe) == true, "--to is for --render - and other pipes")
     if let to {
       try check(
         Container(forPath: "a.\(to)") != nil,

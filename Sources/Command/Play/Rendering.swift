@@ -11,12 +11,10 @@ import Sessions
 ///
 /// The file appears under its name when it is complete.
 struct Rendering {
-  private let file: RenderTarget
+  private let file: OutputTarget
   private let writer: SoundWriter
   /// The format that the queues render to and that is mixed.
   let format: PCMFormat
-  /// The samples that the file holds without clipping; nil for floats, which are not clipped.
-  private let unclipped: Range<Float>?
   /// The plugins that process the mix.
   private let effects: Effects?
   /// Channels that are written to the file, before it maps them to its own.
@@ -40,7 +38,7 @@ struct Rendering {
     init(
       _ path: String, of files: [any SoundSource], _ options: RenderOptions
     ) throws(SoundFileError) {
-      let path = path == "-" ? "standard output.\(options.to ?? "wav")" : path
+      let path = OutputTarget.formatName(path, options.to)
       let first =
         files.first?.format
         ?? PCMFormat(sampleRate: 48000, channels: 1, kind: .signedInteger, bitsPerSample: 24)
@@ -69,34 +67,20 @@ struct Rendering {
     if let effects { written.channels = effects.channels }
     let channels = form.kind.usableChannels(for: written.channels)
     let stream = form.kind.stream(sampleRate: written.sampleRate, channels: channels)
-    unclipped = Self.unclippedSamples(of: stream)
     let plan = try SoundWriter.Plan(
       path, container: form.kind.container, format: stream, from: written,
       encoding: PacketEncoder.Options(bitRate: form.bitRate),
       mix: .fitting(written.channels, in: channels))
-    file = try RenderTarget(path, isReplacing: isReplacing)
+    file = try OutputTarget(
+      path, plan.format, in: plan.container, isReplacing: isReplacing)
     writer = try SoundWriter(file.store, plan)
-  }
-
-  /// Returns the samples that a format holds without clipping. Samples round to the nearest integer, and those in the
-  /// middle of two to the even one. Nil for floats and lossy codecs.
-  private static func unclippedSamples(of stream: StreamFormat) -> Range<Float>? {
-    let bits: Int
-    switch stream {
-    case .pcm(let format): bits = format.kind == .float ? 0 : format.bitsPerSample
-    case .packets(let format): bits = format.bitsPerSample
-    }
-    guard bits > 0 else { return nil }
-    // The least integer is even, so the sample half a step below it rounds to it. The greatest is odd.
-    let halfStep = Double(sign: .plus, exponent: -bits, significand: 1)
-    return Float(-1 - halfStep)..<Float(1 - halfStep)
   }
 
   /// The result of rendering.
   struct Result {
     var frames: Int64 = 0
-    /// Samples that exceeded the file's full scale.
-    var clipped: Int64 = 0
+    /// Samples that the file could not hold.
+    var faults = SampleFaults()
   }
 
   /// Renders all players to their ends, mixes them, and completes the file.
@@ -134,6 +118,7 @@ struct Rendering {
     }
     try file.naming(writer.close)
     try file.finish()
+    result.faults = writer.faults
     return result
   }
 
@@ -142,24 +127,10 @@ struct Rendering {
   ) throws {
     result.frames += Int64(samples.count / channels)
     report.add(samples)
-    result.clipped += clipped(samples)
     let written = unsafe samples.withUnsafeBytes { bytes in
       Swift.Result { () throws(SoundFileError) in try unsafe writer.write(bytes) }
     }
     try file.naming(written.get)
-  }
-
-  /// Returns the number of samples that exceed the file's full scale.
-  private func clipped(_ samples: ArraySlice<Float>) -> Int64 {
-    guard let unclipped else { return 0 }
-    return unsafe samples.withUnsafeBufferPointer { samples in
-      var count: Int64 = 0
-      for i in samples.indices {
-        let sample = unsafe samples[i]
-        count &+= sample < unclipped.lowerBound || sample >= unclipped.upperBound ? 1 : 0
-      }
-      return count
-    }
   }
 
   /// Renders as many frames as fit, or all that remain.

@@ -1,3 +1,4 @@
+import Files
 import Glibc
 import Server
 import Synchronization
@@ -54,6 +55,7 @@ final class StopSignals: Sendable {
           _exit(128 + number)
         }
         Screen.shared.hurry()
+        PipedFile.stop()
         onSignal()
       }
     }

@@ -63,7 +63,7 @@ enum CAFChunks {
   static func tags(_ chunk: [UInt8]) -> [String: String] {
     var tags: [String: String] = [:]
     let words = chunk.dropFirst(4).split(separator: 0, omittingEmptySubsequences: false)
-      .map { String(decoding: $0, as: UTF8.self) }
+      .map { FileText.decoded($0) }
     for index in stride(from: 0, to: words.count - 1, by: 2) where !words[index].isEmpty {
       tags[words[index]] = words[index + 1]
     }

@@ -80,6 +80,7 @@ enum CAFFile {
       throw SoundFileError(.unsupportedEncoding("'\(name)'"), path: store.name)
     }
     let channels = bytes.big(at: 24, bytes: 4)
+    if let error = SoundFileError.tooMany(channels: Int(channels), path: store.name) { throw error }
     guard rate.isFinite, rate >= 1, rate <= 10_000_000, channels >= 1, channels <= 64 else {
       throw SoundFileError(
         .unsupportedEncoding("\(channels) channels at \(rate) Hz"), path: store.name)

@@ -162,8 +162,12 @@ struct Bytes {
   }
 
   /// Returns the text up to a zero byte or the end of the data.
-  func text(at offset: Int, count: Int = .max) -> String {
-    String(decoding: slice(at: offset, count: count).prefix { $0 != 0 }, as: UTF8.self)
+  ///
+  /// - Parameter encoding: Its encoding if it is not UTF-8.
+  func text(
+    at offset: Int, count: Int = .max, else encoding: FileText.Encoding = .windows
+  ) -> String {
+    FileText.decoded(slice(at: offset, count: count).prefix { $0 != 0 }, else: encoding)
   }
 
   /// Returns an 80-bit extended float: 16 bits of sign and exponent, 64 bits of mantissa. Nil if it

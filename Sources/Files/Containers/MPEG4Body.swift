@@ -121,6 +121,13 @@ final class MPEG4Body: PacketFileBody {
       return
     }
     try writeTable(settings, facts.table, at: last.end)
+    if let roles = facts.channelRoles, roles.count > 2 {
+      let mask = try? PacketDecoder(format, cookie: facts.cookie).channelMask
+      // Roles that the packets have already need no box.
+      if mask.map(CAFLayout.roles(speakers:)) != CAFLayout.decoded(roles) {
+        try addLayout(roles, toTableAt: last.end)
+      }
+    }
     try store.synchronize()
     try hideFragments(end: last.end)
   }
@@ -174,6 +181,35 @@ final class MPEG4Body: PacketFileBody {
     for field in try MPEG4File(store, from: end).lengthFields {
       try store.write(
         [UInt8](table.validFrames, count: field.count, bigEndian: true), at: field.lowerBound)
+    }
+  }
+
+  /// Adds a 'chan' box with the channels' roles to the sample entry of the table at the end of the file.
+  private func addLayout(
+    _ roles: [ChannelRole], toTableAt offset: Int64
+  ) throws(SoundFileError) {
+    let total = try store.byteCount()
+    var starts: [Int64] = []
+    var (position, end) = (offset, total)
+    for name in ["moov", "trak", "mdia", "minf", "stbl", "stsd"] {
+      while let box = try MPEG4Box(at: position, in: store, end: end), box.name != name {
+        position = box.end
+      }
+      guard let box = try MPEG4Box(at: position, in: store, end: end) else { return }
+      starts.append(position)
+      // The entries of 'stsd' follow a version and a count.
+      (position, end) = (box.body + (name == "stsd" ? 8 : 0), box.end)
+    }
+    guard let entry = try MPEG4Box(at: position, in: store, end: end),
+      let rest = try store.bytes(at: entry.end, count: Int(total - entry.end))
+    else { return }
+    let content = [0, 0, 0, 0] + CAFLayout.chunk(roles)
+    let layout =
+      [UInt8](8 + content.count, count: 4, bigEndian: true) + ChunkID("chan").bytes + content
+    try store.write(layout + rest, at: entry.end)
+    for start in starts + [position] {
+      guard let size = try store.bytes(at: start, count: 4)?.big(at: 0, bytes: 4) else { return }
+      try store.write([UInt8](Int(size) + layout.count, count: 4, bigEndian: true), at: start)
     }
   }
 

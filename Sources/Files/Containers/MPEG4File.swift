@@ -15,6 +15,8 @@ struct MPEG4File {
   private(set) var duration: Int64 = 0
   /// Units per second of the movie: of `edit`'s length.
   private(set) var movieTimescale: Int64 = 0
+  /// Content of the 'chan' box of the sample entry, in the form of a CAF 'chan' chunk; empty if there is none.
+  private(set) var layout: [UInt8] = []
 
   struct Edit {
     /// In media units (`timescale`).
@@ -30,7 +32,8 @@ struct MPEG4File {
   private var promisedPackets: Int64 = 0
   private var isSound = false
   private var hasSound = false
-  private var pending: (edits: [Edit], timescale: Int64, duration: Int64) = ([], 0, 0)
+  private var pending: (edits: [Edit], timescale: Int64, duration: Int64, layout: [UInt8]) =
+    ([], 0, 0, [])
   private var edits: [Edit] = []
   private var boxes = 0
 
@@ -64,11 +67,11 @@ struct MPEG4File {
       fallthrough
     case "moov", "trak", "mdia", "minf", "stbl", "edts", "traf":
       guard depth < 8 else { return }
-      if name == "trak" { (isSound, pending) = (false, ([], 0, 0)) }
+      if name == "trak" { (isSound, pending) = (false, ([], 0, 0, [])) }
       try walk(body, end, depth: depth + 1)
       if name == "trak", isSound, !hasSound {
         hasSound = true
-        (edits, timescale, duration) = pending
+        (edits, timescale, duration, layout) = pending
       }
     case "mvhd":
       let times = try times(body)
@@ -86,6 +89,7 @@ struct MPEG4File {
       if let bytes = try store.bytes(at: body, count: 12), bytes.name(at: 8) == "soun" {
         isSound = true
       }
+    case "stsd": pending.layout = try layout(body + 8, end)
     case "elst": pending.edits = try edits(body, end)
     case "stsz":
       guard let bytes = try store.bytes(at: body, count: 12) else { return }
@@ -127,6 +131,23 @@ struct MPEG4File {
       Int64(long.big(at: 20, bytes: 4)), Int64(clamping: long.big(at: 24, bytes: 8)),
       body + 24..<body + 32
     )
+  }
+
+  /// Reads the channel layout of the first sample entry.
+  private func layout(_ start: Int64, _ end: Int64) throws(SoundFileError) -> [UInt8] {
+    guard let entry = try MPEG4Box(at: start, in: store, end: end),
+      let head = try store.bytes(at: entry.body, count: 10)
+    else { return [] }
+    // The boxes of the entry follow fields whose number depends on the version.
+    let fields: Int64 = [28, 44, 64][min(2, Int(head.big(at: 8, bytes: 2)))]
+    var offset = entry.body + fields
+    while let box = try MPEG4Box(at: offset, in: store, end: min(entry.end, end)) {
+      if box.name == "chan", box.end - box.body <= 1 << 16 {
+        return try store.bytes(at: box.body + 4, count: Int(max(0, box.end - box.body - 4))) ?? []
+      }
+      offset = box.end
+    }
+    return []
   }
 
   /// Reads the edits of an edit list. An empty edit has a negative start.

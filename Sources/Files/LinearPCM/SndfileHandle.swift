@@ -100,7 +100,8 @@ final class SndfileHandle {
     var tags: [String: String] = [:]
     for (id, key) in keys {
       if let text = unsafe sf_get_string(handle, Int32(id)) {
-        tags[key] = unsafe String(cString: text)
+        tags[key] = unsafe FileText.decoded(
+          UnsafeRawBufferPointer(start: text, count: strlen(text)))
       }
     }
     return tags

@@ -235,8 +235,14 @@ extension SoundFile {
         let room = (aligned - least) / grammar.alignment * grammar.alignment
         append(Chunk(grammar.filler, [UInt8](repeating: 0, count: Int(room))))
       }
-      bytes += grammar.head(id, size: 0) + [UInt8](repeating: 0, count: soundBytes)
+      let size: Int64 = store.isStream ? -1 : 0
+      bytes += grammar.head(id, size: size) + [UInt8](repeating: 0, count: soundBytes)
       state.before = placed
+    }
+    // The size of all that follows, in WAVE files, and that of the sound, in NeXT/Sun files.
+    if store.isStream, [.wave, .next].contains(state.container) {
+      let field = state.container == .wave ? 4..<8 : 8..<12
+      bytes.replaceSubrange(field, with: [UInt8](repeating: 0xFF, count: 4))
     }
     try store.write(bytes, at: 0)
     state.dataOffset = Int64(bytes.count)
@@ -248,6 +254,8 @@ extension SoundFile {
   /// Updates all sizes in the header. Chunks after the sound count only if they are already in
   /// place in the file.
   private func writeSizes(_ state: inout State) throws(SoundFileError) {
+    // A stream's header is gone.
+    guard !store.isStream else { return state.hasOldSizes = false }
     let end = state.dataOffset + state.dataBytes
     let padded = end + state.padBytes
     let tail = state.hasOldEnd ? 0 : state.endBytes
@@ -318,7 +326,7 @@ extension SoundFile {
 
   /// Writes the chunks after the sound, and truncates the file behind them.
   private func writeEnd(_ state: inout State) throws(SoundFileError) {
-    guard state.hasOldEnd || state.hasOldSizes else { return }
+    guard state.hasOldEnd || state.hasOldSizes, !store.isStream else { return }
     try writeSizes(&state)
     guard state.hasOldEnd else { return }
     let end = state.dataOffset + state.dataBytes

@@ -112,6 +112,7 @@ package final class SoundFile: Sendable {
     guard let format = handle.storedFormat(rate: head.sampleRate) else {
       throw SoundFileError(.unsupportedEncoding(handle.codingName), path: path)
     }
+    if let error = SoundFileError.tooMany(channels: format.channels, path: path) { throw error }
     guard format.layout != nil else {
       let words = "\(format.channels) channels at \(format.sampleRate) Hz"
       throw SoundFileError(.unsupportedEncoding(words), path: path)

@@ -1,4 +1,5 @@
 import Glibc
+import RealTime
 
 /// The reason why a sound file cannot be opened, read or written: file and reason on one line.
 package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -79,6 +80,15 @@ package struct SoundFileError: Error, Hashable, Sendable, CustomStringConvertibl
       default: .cannotWrite(unsafe String(cString: strerror(code)))
       }
     self.init(kind, path: path)
+  }
+
+  /// Returns the error for a file with more channels than can be read; nil if they are not too many.
+  static func tooMany(channels: Int, path: String) -> SoundFileError? {
+    let most = PCMFormat.maximumChannels
+    guard channels > most else { return nil }
+    return SoundFileError(
+      .notSupported("it has \(channels) channels, and files of up to \(most) can be read"),
+      path: path)
   }
 
   /// One line without a full stop: the file, then the reason.

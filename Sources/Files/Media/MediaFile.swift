@@ -115,6 +115,8 @@ package protocol MediaFile: AnyObject, Sendable {
   /// store any.
   func tags() throws(SoundFileError) -> [String: String]?
   func setTags(_ tags: [String: String]) throws(SoundFileError)
+  /// The container's own names of further tags, which have no key in info dictionaries.
+  var otherTags: [String] { get }
 }
 
 /// Seconds of sound that the app intends to write. Any thread.
@@ -139,6 +141,7 @@ extension MediaFile {
   }
 
   package var containerName: String { container.description }
+  package var otherTags: [String] { [] }
   package var coding: String? { nil }
   package var notice: String? { nil }
   package var length: SoundLength { get throws(SoundFileError) { .exact(try frameCount) } }
@@ -157,10 +160,7 @@ extension MediaFile {
   /// The file's ID3 tag; nil if there is none. Blocks.
   package var id3Tag: [UInt8]? {
     get throws(SoundFileError) {
-      if let file = pcm {
-        if let tag = try file.chunk("ID3 ", most: mostTagBytes) { return tag }
-        if let tag = try file.chunk("id3 ", most: mostTagBytes) { return tag }
-      }
+      if let file = pcm, let tag = try file.id3Chunk() { return tag }
       if let tagged = store as? TaggedStore { return try tagged.tags }
       guard container.passesOverTags else { return nil }
       let head = try store.bytes(at: 0, count: ID3Tag.headBytes) ?? []
@@ -168,6 +168,11 @@ extension MediaFile {
         try store.bytes(at: 0, count: size)
       }
     }
+  }
+
+  /// Returns true if the file stores a tag, given by its key of info dictionaries.
+  package func keepsTag(_ key: String) -> Bool {
+    chunked?.keepsTag(key) ?? (!container.holdsPCM && InfoKeys.keeps(key, in: container))
   }
 
   // MARK: Packets, frames and bytes
@@ -204,8 +209,6 @@ extension MediaFile {
     }
   }
 }
-
-private let mostTagBytes: Int64 = 256 << 20
 
 /// Returns the start of a packet in frames or bytes.
 ///

@@ -68,6 +68,28 @@ package enum MediaFiles {
       decodesOthers: decodesOthers)
   }
 
+  /// Opens a file of any type that a library in use reads, or one that comes through a pipe: see
+  /// `PipedFile`.
+  package static func openAny(path: String) throws(SoundFileError) -> any MediaFile {
+    guard PipedFile.isPipe(path) else { return try open(path: path, decodesOthers: true) }
+    return try open(
+      PipedFile.store(path), hint: Container(forPath: path), decodesOthers: true)
+  }
+
+  /// Bytes at the end of a stream that the writer of a container corrects when the stream is complete; nil if
+  /// sound of this format can be written into the container only where positions exist.
+  package static func correctedBytes(
+    of format: StreamFormat, inStream container: Container
+  ) -> Int? {
+    switch (container, format) {
+    case (.wave, _), (.next, _), (.caf, .pcm): return 0
+    case (.caf, .packets(let format)): return CAFBody.isListed(format) ? nil : 0
+    case (.adts, _), (.mp3, _), (.mp2, _), (.ac3, _), (.amr, _), (.flac, _): return 0
+    case (.ogg, _): return OggPage.maximumBytes
+    default: return nil
+    }
+  }
+
   /// Returns true if Cuejack can write sound of a format in a container.
   package static func canWrite(_ format: StreamFormat, in container: Container) -> Bool {
     switch format {

@@ -198,7 +198,10 @@ final class Demuxer {
       while let next = unsafe ffmpeg.av_dict_get(dictionary, "", entry, AV_DICT_IGNORE_SUFFIX) {
         unsafe entry = next
         let key = unsafe String(cString: next.pointee.key).lowercased()
-        found[key] = unsafe String(cString: next.pointee.value)
+        // libavformat passes on the bytes of ID3v1 tags and of chunks as they are.
+        let value = unsafe UnsafeRawBufferPointer(
+          start: next.pointee.value, count: strlen(next.pointee.value))
+        found[key] = unsafe FileText.decoded(value)
       }
     }
     unsafe add(sound?.pointee.metadata)

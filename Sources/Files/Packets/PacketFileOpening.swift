@@ -57,9 +57,12 @@ struct PacketFileOpening {
     }
   }
 
-  private func describe(_ demuxer: Demuxer) throws(SoundFileError) -> PacketSource {
+  func describe(_ demuxer: Demuxer) throws(SoundFileError) -> PacketSource {
     guard let codec = demuxer.codec else {
       throw SoundFileError(.unsupportedEncoding(demuxer.codecName), path: store.name)
+    }
+    if let error = SoundFileError.tooMany(channels: demuxer.channels, path: store.name) {
+      throw error
     }
     let rate = demuxer.sampleRate
     guard rate >= 1, rate <= 10_000_000, (1...64).contains(demuxer.channels) else {
@@ -105,7 +108,7 @@ struct PacketFileOpening {
       cookie: MagicCookie.appleCookie(
         codec, extradata: demuxer.extradata, bitRate: demuxer.bitRate),
       channelRoles: demuxer.channelRoles, tags: InfoKeys.tags(demuxer.metadata),
-      claimedBitRate: demuxer.bitRate)
+      otherTags: InfoKeys.others(demuxer.metadata), claimedBitRate: demuxer.bitRate)
   }
 
   // MARK: Opening each container family
@@ -116,6 +119,8 @@ struct PacketFileOpening {
     let demuxer = try Demuxer(store, name: name(), options: ["ignore_editlist": "1"])
     var source = try describe(demuxer)
     let format = source.format
+    source.channelRoles =
+      CAFLayout.roles(file.layout, channels: format.channels) ?? source.channelRoles
     let spanned: Int64
     if file.isFragmented {
       let scanner = try PacketScanner(

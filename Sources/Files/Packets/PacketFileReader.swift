@@ -24,6 +24,8 @@ package final class PacketFileReader: Sendable {
   package let channelRoles: [ChannelRole]?
   /// The file's metadata by the keys of Core Audio's info dictionaries.
   package let tags: [String: String]
+  /// libavformat's names of further metadata.
+  package let otherTags: [String]
   private let setups: [Range<Int64>]
   private let store: any ByteStore
   private let claimedBitRate: Int
@@ -53,6 +55,7 @@ package final class PacketFileReader: Sendable {
     cookie = opened.source.cookie
     channelRoles = opened.source.channelRoles
     tags = opened.source.tags
+    otherTags = opened.source.otherTags
     setups = opened.source.setups
     claimedBitRate = opened.source.claimedBitRate
     state = Mutex(State(source: opened.source, scanner: opened.scanner))

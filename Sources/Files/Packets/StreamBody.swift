@@ -114,6 +114,7 @@ final class StreamBody: PacketFileBody {
   // MARK: Header fields that libavformat leaves open
 
   private func correctHead(_ facts: PacketFileFacts, isLast: Bool) throws(SoundFileError) {
+    guard !store.isStream else { return }
     switch container {
     case .wave:
       if !isLast {

@@ -9,6 +9,8 @@ package protocol ByteStore: AnyObject, Sendable {
   var name: String { get }
   /// False if `write` and `setByteCount` always fail.
   var isWritable: Bool { get }
+  /// True if bytes are written in order only, and later corrections are lost.
+  var isStream: Bool { get }
   /// Returns the size of the store in bytes.
   func byteCount() throws(SoundFileError) -> Int64
   /// Reads bytes starting at `offset` until the buffer is full or the store ends.
@@ -31,6 +33,7 @@ package protocol ByteStore: AnyObject, Sendable {
 
 extension ByteStore {
   package var startOffset: Int64 { 0 }
+  package var isStream: Bool { false }
 
   package func nextData(in range: Range<Int64>) -> Range<Int64> { range }
 

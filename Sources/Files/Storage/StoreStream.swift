@@ -30,10 +30,11 @@ final class StoreStream {
       { stream, memory, count in unsafe StoreStream.at(stream).read(memory, count) },
       { stream, memory, count in unsafe StoreStream.at(stream).write(memory, count) },
       { stream, offset, origin in unsafe StoreStream.at(stream).seek(offset, origin) })
-    guard unsafe context != nil else {
+    guard let context = unsafe context else {
       unsafe ffmpeg.av_free(buffer)
       throw SoundFileError(.system(ENOMEM), path: store.name)
     }
+    if store.isStream { unsafe context.pointee.seekable = 0 }
   }
 
   deinit {
@@ -77,6 +78,7 @@ final class StoreStream {
     do throws(SoundFileError) {
       let base: Int64
       switch origin & ~AVSEEK_FORCE {
+      case AVSEEK_SIZE where store.isStream: return Int64(-ENOSYS)
       case AVSEEK_SIZE: return try store.byteCount()
       case SEEK_CUR: base = position
       case SEEK_END: base = try store.byteCount()

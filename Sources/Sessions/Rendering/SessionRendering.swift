@@ -18,8 +18,6 @@ package final class SessionRendering {
     let file: UnfinishedFile
     let writer: SoundWriter
     var samples: [Float] = []
-    var clipped: Int64 = 0
-    let fullScale: Double?
   }
 
   /// How the files are written.
@@ -149,14 +147,10 @@ package final class SessionRendering {
       let stream = kind.stream(sampleRate: kind.usableRate(for: rate), channels: channels)
       let plan = try SoundWriter.Plan(
         path, container: kind.container, format: stream, from: input)
-      var fullScale: Double?
-      if case .pcm(let format) = stream, format.kind != .float {
-        fullScale = Double(sign: .plus, exponent: format.bitsPerSample - 1, significand: 1)
-      }
       let file = try UnfinishedFile(path, isReplacing: options.isReplacing)
       return Output(
         path: path, ports: ports, file: file, writer: try SoundWriter(file.store, plan),
-        samples: [], fullScale: fullScale)
+        samples: [])
     }
   }
 
@@ -205,7 +199,8 @@ package final class SessionRendering {
         try output.file.finish()
       }
       results.append(
-        Result(path: output.path, frames: output.writer.frames, clipped: output.clipped))
+        Result(
+          path: output.path, frames: output.writer.frames, clipped: output.writer.faults.clipped))
     }
     return results
   }
@@ -230,12 +225,6 @@ package final class SessionRendering {
             output.samples[index * channels + channel] += unsafe plane[first + index]
           }
         }
-      }
-    }
-    if let fullScale = output.fullScale {
-      for sample in output.samples {
-        let value = (Double(sample) * fullScale).rounded(.toNearestOrEven)
-        if value > fullScale - 1 || value < -fullScale { output.clipped += 1 }
       }
     }
     let written = unsafe output.samples.withUnsafeBytes { bytes in

@@ -49,9 +49,9 @@ package final class FilePlayer: Sendable {
   package let clip: Clip
   /// True once the last frame has been played.
   package var isOver: Bool { over.flag.load(ordering: .acquiring) }
-  /// Playing time in seconds; nil if it is endless.
+  /// Playing time in seconds; nil if it is endless or not known.
   package var duration: Double? {
-    feed.limit.map { Double($0) / (file.format.sampleRate * clip.rate) }
+    file.isOpenEnded ? nil : feed.limit.map { Double($0) / (file.format.sampleRate * clip.rate) }
   }
   /// True if the part that is played includes the file's last frame.
   package var playsToTheEnd: Bool {
@@ -139,6 +139,7 @@ package final class FilePlayer: Sendable {
   /// Stops playing immediately and closes the client.
   package func close() {
     feed.end()
+    file.stop()
     // Either call fails if there is nothing left to do.
     try? queue.stop()
     try? queue.dispose(afterPlaying: false)
@@ -301,11 +302,14 @@ private final class Feed: Sendable {
     var count = 0
     do throws(SoundFileError) {
       count = try unsafe file.read(startingAt: frame, frames: wanted, into: buffer.data)
-      if count == 0 { failure = "\(file.path): the file ended early, after \(frame) frames" }
+      if count == 0, !file.isOpenEnded {
+        failure = "\(file.path): the file ended early, after \(frame) frames"
+      }
     } catch {
       failure = "\(error)"
     }
-    let isLast = failure != nil || self.limit.map { played + Int64(count) >= $0 } ?? false
+    let isLast =
+      failure != nil || count == 0 || self.limit.map { played + Int64(count) >= $0 } ?? false
     state.withLock { state in
       state.played = played + Int64(count)
       if isLast { state.isOver = true }

@@ -50,8 +50,8 @@ package final class SoundReader: SoundSource {
   ///
   /// - Parameter format: The format to convert to; nil for the file's own.
   package init(path: String, as format: PCMFormat? = nil) throws(SoundFileError) {
-    let file = try MediaFiles.open(path: path, decodesOthers: true)
-    self.path = path
+    let file = try MediaFiles.openAny(path: path)
+    self.path = file.path
     self.file = file
     let fileFrames = try file.frameCount
     self.format = format ?? file.format.decoded
@@ -217,7 +217,7 @@ extension SoundReader {
 
   /// Opens a file whose frames are read as 32-bit floats, at its own rate. Blocks.
   package static func floats(path: String) throws(SoundFileError) -> SoundReader {
-    let format = try MediaFiles.open(path: path, decodesOthers: true).format
+    let format = try MediaFiles.openAny(path: path).format
     return try SoundReader(
       path: path,
       as: PCMFormat(

@@ -16,6 +16,10 @@ package protocol SoundSource: Sendable {
   var isTruncated: Bool { get }
   /// One line for each file in which sound was found that cannot be decoded.
   var faults: [String] { get }
+  /// True if the sound ends where nothing more is read, before `frames`, as that of a pipe does.
+  var isOpenEnded: Bool { get }
+  /// Ends reads that wait for a pipe. Any thread.
+  func stop()
   /// Reads up to `count` frames starting at `frame`, as many as exist and fit.
   ///
   /// - Returns: Number of frames; 0 at the end.
@@ -26,6 +30,8 @@ package protocol SoundSource: Sendable {
 
 extension SoundSource {
   package var faults: [String] { [] }
+  package var isOpenEnded: Bool { false }
+  package func stop() {}
 
   /// Returns the frames between two times in seconds; to the end if the second one is nil.
   package func part(from start: Double, to end: Double?) -> Range<Int64> {

@@ -31,10 +31,12 @@ package final class SoundWriter: @unchecked Sendable {
     ///
     /// - Parameter input: Format of the input. Nil for the file's own linear PCM, or floats for an
     ///   encoder.
+    /// - Parameter countsClips: False if no sample can exceed full scale by more than its rounding.
     /// - Parameter mix: How the input's channels go to the file's; nil for one after another.
     package init(
       _ path: String, container: Container, format: StreamFormat, from input: PCMFormat? = nil,
-      encoding options: PacketEncoder.Options = PacketEncoder.Options(), mix: ChannelMix? = nil
+      encoding options: PacketEncoder.Options = PacketEncoder.Options(), mix: ChannelMix? = nil,
+      countsClips: Bool = true
     ) throws(SoundFileError) {
       let input = input ?? format.decoded
       self.container = container
@@ -44,6 +46,7 @@ package final class SoundWriter: @unchecked Sendable {
         self.format = format
       } else {
         var all = StreamConverter.Options()
+        all.countsClips = countsClips
         all.encoding = options
         all.mix = mix
         do throws(StreamConverter.Failure) {
@@ -61,7 +64,7 @@ package final class SoundWriter: @unchecked Sendable {
   }
 
   /// Creates the file.
-  package init(_ store: FileStore, _ plan: Plan) throws(SoundFileError) {
+  package init(_ store: any ByteStore, _ plan: Plan) throws(SoundFileError) {
     file = try MediaFiles.create(store, container: plan.container, format: plan.format)
     input = plan.input
     guard let converter = plan.converter else {
@@ -129,6 +132,9 @@ package final class SoundWriter: @unchecked Sendable {
   package var frames: Int64 {
     conversion?.writer.frameCount ?? position / Int64(input.bytesPerFrame)
   }
+
+  /// Samples that the file cannot hold as they were written.
+  package var faults: SampleFaults { conversion?.converter.faults ?? SampleFaults() }
 
   /// Completes and closes the file. It is closed even after an error; the first error is thrown.
   package func close() throws(SoundFileError) {

@@ -20,18 +20,20 @@ struct SoundSlice: SoundSource {
     mayEndEarly = false
   }
 
-  /// Creates the sound of standard input, which ends where the pipe does: programs that write to a pipe
-  /// do not know the length when they write the header.
-  init(standardInput sound: SoundReader) {
+  /// Creates the sound of a pipe, which ends where the pipe does: programs that write to a pipe do not know
+  /// the length when they write the header.
+  init(pipe sound: SoundReader) {
     self.sound = sound
     part = 0..<sound.frames
     gain = 1
-    path = StandardInput.name
+    path = sound.path
     mayEndEarly = true
   }
 
   var format: PCMFormat { sound.format }
   var frames: Int64 { Int64(part.count) }
+  var isOpenEnded: Bool { mayEndEarly || sound.isOpenEnded }
+  func stop() { sound.stop() }
   var isTruncated: Bool { !mayEndEarly && sound.isTruncated && part.upperBound == sound.frames }
 
   var faults: [String] { sound.faults }

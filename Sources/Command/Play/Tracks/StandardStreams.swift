@@ -6,99 +6,32 @@ import RealTime
 import Sessions
 import System
 
-/// A file without a name that holds what comes from standard input or goes to standard output: sound
-/// files are read and written at any position, pipes are not.
-///
-/// The file lies in the folder for temporary files and ends with the process.
-struct NamelessFile {
-  /// A path under which this process can open the file.
-  let path: String
-  private let descriptor: CInt
-
-  /// Creates the file.
-  ///
-  /// - Parameter name: What it holds, for messages.
-  init(for name: String) throws(SoundFileError) {
-    var template = "\(temporaryFolder)/cuejack-XXXXXX".systemName
-    descriptor = unsafe mkstemp(&template)
-    guard descriptor >= 0 else { throw SoundFileError(writing: errno, path: name) }
-    unsafe unlink(template)
-    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-    path = "/proc/self/fd/\(descriptor)"
-  }
-
-  /// Writes the file to standard output.
-  func giveStandardOutput() throws(SoundFileError) {
-    lseek(descriptor, 0, SEEK_SET)
-    var bytes = [UInt8](repeating: 0, count: 1 << 16)
-    while case let count = unsafe read(descriptor, &bytes, bytes.count), count != 0 {
-      guard count > 0 else { throw SoundFileError(errno: errno, path: Self.output) }
-      var done = 0
-      while done < count {
+/// Samples without a header that come through a pipe.
+enum RawInput {
+  /// Reads a pipe to its end into a file that describes the samples, in its place. Blocks.
+  static func read(_ path: String, as raw: RawFormat) throws(SoundFileError) {
+    let store = try FileStore(namelessFor: PipedFile.name(of: path))
+    let sound = try MediaFiles.create(store, container: raw.container, format: .pcm(raw.format))
+    var position: Int64 = 0
+    let arrival = try PipedFile.arrival(path)
+    var isOver = false
+    while !isOver {
+      let end = try arrival.wait(beyond: position)
+      isOver = end == position
+      while position < end {
+        let count = Int(min(1 << 16, end - position))
+        guard let bytes = try arrival.store.bytes(at: position, count: count) else { break }
         let written = unsafe bytes.withUnsafeBytes { bytes in
-          unsafe write(STDOUT_FILENO, bytes.baseAddress?.advanced(by: done), count - done)
+          Result { () throws(SoundFileError) in
+            try unsafe sound.writeBytes(at: position, from: bytes)
+          }
         }
-        if written < 0, errno == EINTR { continue }
-        guard written > 0 else { throw SoundFileError(writing: errno, path: Self.output) }
-        done += written
+        try written.get()
+        position += Int64(count)
       }
     }
-  }
-
-  static let output = "standard output"
-}
-
-/// A sound file that comes from standard input.
-enum StandardInput {
-  static let name = "standard input"
-
-  /// Reads standard input to its end and opens it. Blocks.
-  ///
-  /// - Parameter raw: The format of samples without a header; nil for a sound file.
-  static func open(raw: RawFormat?, isStopped: () -> Bool) throws(SoundFileError) -> SoundReader {
-    do throws(SoundFileError) {
-      let file = try NamelessFile(for: name)
-      let store = try FileStore(creating: file.path, isReplacing: true)
-      var position: Int64 = 0
-      if let raw {
-        let sound = try MediaFiles.create(
-          store, container: raw.container, format: .pcm(raw.format))
-        try unsafe read(isStopped) { bytes throws(SoundFileError) in
-          try unsafe sound.writeBytes(at: position, from: bytes)
-          position += Int64(bytes.count)
-        }
-        try sound.close()
-      } else {
-        try unsafe read(isStopped) { bytes throws(SoundFileError) in
-          try unsafe store.write(at: position, from: bytes)
-          position += Int64(bytes.count)
-        }
-      }
-      return try SoundReader(path: file.path)
-    } catch {
-      throw SoundFileError(error.kind, path: name)
-    }
-  }
-
-  /// Hands the bytes of standard input to `take` until it ends or `isStopped` returns true.
-  private static func read(
-    _ isStopped: () -> Bool, _ take: (UnsafeRawBufferPointer) throws(SoundFileError) -> Void
-  ) throws(SoundFileError) {
-    var bytes = [UInt8](repeating: 0, count: 1 << 16)
-    while !isStopped() {
-      var ready = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-      if unsafe poll(&ready, 1, 100) == 0 { continue }
-      let count = unsafe Glibc.read(STDIN_FILENO, &bytes, bytes.count)
-      if count == 0 { return }
-      if count < 0 {
-        if errno == EINTR || errno == EAGAIN { continue }
-        throw SoundFileError(errno: errno, path: name)
-      }
-      let taken = unsafe bytes.withUnsafeBytes { bytes in
-        Result { () throws(SoundFileError) in try unsafe take(.init(rebasing: bytes[..<count])) }
-      }
-      try taken.get()
-    }
+    try sound.close()
+    arrival.replace(by: store)
   }
 }
 

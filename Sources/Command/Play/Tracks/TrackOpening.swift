@@ -14,21 +14,21 @@ struct TrackOpening {
   /// Whether files that follow each other do so in random order.
   let isShuffled: Bool
   let raw: RawFormat?
-  let isStopped: () -> Bool
+  /// Whether a pipe may play while it arrives.
+  let mayStream: Bool
 
   private var hasFailed = false
   /// Playlists in playlists.
   private static let mostDepth = 8
 
   init(
-    _ settings: PlaySettings, isSequence: Bool, isShuffled: Bool, raw: RawFormat?,
-    isStopped: @escaping () -> Bool
+    _ settings: PlaySettings, isSequence: Bool, isShuffled: Bool, raw: RawFormat?, mayStream: Bool
   ) {
     self.settings = settings
     self.isSequence = isSequence
     self.isShuffled = isShuffled
     self.raw = raw
-    self.isStopped = isStopped
+    self.mayStream = mayStream
   }
 
   /// A sound of a row.
@@ -61,6 +61,8 @@ struct TrackOpening {
         if Playlist.isPlaylist(item.path) || SoundFolder.isFolder(item.path) {
           let members = entries(of: item.path).map { Member(entry: $0, settings: own, gain: 1) }
           if let row = row(members, own) { tracks.append(row) }
+        } else if streams(item, own), let track = streamed(item.path, own) {
+          tracks.append(track)
         } else if let reader = reader(item.path, as: nil, location: "") {
           let sound = Self.named(reader, item.path)
           tracks.append(PlayTrack(source: sound, settings: own))
@@ -181,16 +183,36 @@ struct TrackOpening {
     return readers.count == members.count && !readers.isEmpty ? readers : nil
   }
 
+  /// Returns true if a pipe can play while it arrives: nothing needs its end.
+  private func streams(_ item: PlayItem, _ settings: PlaySettings) -> Bool {
+    mayStream && PipedFile.isPipe(item.path) && !settings.loop && settings.fadeOut.isZero
+  }
+
+  /// Returns the track of a pipe that plays while it arrives; nil if it must be complete first, or cannot be
+  /// read.
+  private func streamed(_ path: String, _ settings: PlaySettings) -> PlayTrack? {
+    if let sound = try? StreamedSound(pipe: path, raw: raw?.format) {
+      return PlayTrack(source: sound, settings: settings)
+    }
+    if (try? PipedFile.arrival(path).hasEnded) == false {
+      let name = PipedFile.name(of: path)
+      Screen.shared.remark("\(name): plays once it is complete: its end tells how to read it")
+    }
+    return nil
+  }
+
   /// Opens a file; reports an error and returns nil if that fails.
   private mutating func reader(_ path: String, as format: PCMFormat?, location: String)
     -> SoundReader?
   {
     do throws(SoundFileError) {
-      if path == "-" { return try standardInput(as: format) }
+      if let raw, PipedFile.isPipe(path), rawInputs.insert(Name(path)).inserted {
+        try RawInput.read(path, as: raw)
+      }
       let reader = try SoundReader(path: path, as: format)
-      // Sounds of a row are opened again if they are converted.
-      if format == nil {
-        if let warning = reader.file.warning { Screen.shared.complain(warning) }
+      // Programs that write to a pipe do not know the length when they write the header.
+      if let warning = reader.file.warning, !PipedFile.isPipe(path) {
+        Screen.shared.complain(warning)
         if let notice = reader.file.notice { Screen.shared.remark(notice) }
       }
       return reader
@@ -200,20 +222,11 @@ struct TrackOpening {
     }
   }
 
-  /// Path of the file that holds standard input.
-  private var inputPath: String?
-
-  private mutating func standardInput(as format: PCMFormat?) throws(SoundFileError) -> SoundReader {
-    if inputPath == nil {
-      let reader = try StandardInput.open(raw: raw, isStopped: isStopped)
-      inputPath = reader.path
-      if format == nil { return reader }
-    }
-    return try SoundReader(path: inputPath ?? "", as: format)
-  }
+  /// Pipes that were read as samples without a header.
+  private var rawInputs: Set<Name> = []
 
   /// Returns the sound of a file under the name that the user knows.
   private static func named(_ reader: SoundReader, _ path: String) -> any SoundSource {
-    path == "-" ? SoundSlice(standardInput: reader) : reader
+    PipedFile.isPipe(path) ? SoundSlice(pipe: reader) : reader
   }
 }

@@ -103,4 +103,82 @@ import Testing
       #expect(result.output.contains("standard input: played 4800 frames"), "\(result)")
     }
   }
+
+  /// What is played begins before the pipe ends: the shell waits with the rest until the command has said
+  /// that it plays.
+  @Test(arguments: ["wav", "flac", "mp3", "aac", "ogg", "opus", "caf", "raw"])
+  func aPipePlaysWhileItArrives(kind: String) throws {
+    try withTemporaryFolder { folder in
+      let wave = try WaveFile("a.wav", in: folder, rate: 44_100, frames: 44_100 * 4)
+      let file = folder.path + "/b.\(kind)"
+      let arguments =
+        switch kind {
+        case "raw": ["-f", "s16le"]
+        case "ogg": ["-c:a", "libvorbis"]
+        default: [String]()
+        }
+      let made = try run("ffmpeg", ["-v", "error", "-i", wave.path] + arguments + [file])
+      try #require(made.status == 0, "\(made)")
+      let server = try JackDaemon(period: 1024)
+      let raw = kind == "raw" ? "--raw s16,44100,2" : ""
+      // `grep` ends with the first event, which says that the players are ready.
+      let result = try shell(
+        """
+        half=$(($(stat -c %s $1) / 2)); mkfifo ready
+        { head -c $half $1; cat ready >/dev/null; tail -c +$((half + 1)) $1; } \
+          | $0 play - \(raw) --json --server $2 | tee events | { grep -m1 started >ready; cat >/dev/null; }
+        """, [file, server.name], in: folder)
+      #expect(result.status == 0, "\(result)")
+      let events = text(of: folder.appendingPathComponent("events"))
+      let frames = events.firstMatch(of: #/"frames":(\d+)/#).flatMap { Double($0.output.1) } ?? 0
+      #expect(abs(frames / Double(server.rate) - 4) < 0.1, "\(events)")
+    }
+  }
+
+  /// Pipes by any name are files, for input and output.
+  @Test func pipesThatHaveNamesAreFiles() throws {
+    try withTemporaryFolder { folder in
+      let wave = try WaveFile("a.wav", in: folder, frames: 24_100)
+      let out = folder.appendingPathComponent("out.wav")
+      for line in [
+        "mkfifo in; cat $1 >in & $0 convert --force in out.wav",
+        "cat $1 | $0 convert --force /dev/stdin out.wav", "cat $1 | $0 convert --force - out.wav",
+        "$0 convert --force <(cat $1) out.wav", "$0 convert --force /dev/stdin out.wav <$1",
+        "$0 play <(cat $1) --render out.wav --force", "$0 convert $1 - >out.wav",
+        "mkfifo o; cat o >out.wav & $0 convert $1 o && wait",
+        "$0 convert $1 - --to flac | $0 convert - - --to au --format s24 | $0 convert - - >out.wav",
+      ] {
+        try? FileManager.default.removeItem(at: out)
+        let result = try shell(line, [wave.path], in: folder)
+        #expect(result.status == 0, "\(line): \(result)")
+        let decoded = try run(
+          "sox", ["out.wav", "-t", "wav", "-e", "float", "-b", "32", "whole.wav"], folder: folder)
+        #expect(decoded.status == 0, "\(line): \(decoded)")
+        let whole = folder.appendingPathComponent("whole.wav")
+        #expect(difference(try channels(of: whole), wave.samples) == nil, "\(line)")
+      }
+      let several = try shell("$0 convert $1 $1 - --to flac", [wave.path], in: folder)
+      #expect(several.status == 64, "\(several)")
+    }
+  }
+
+  /// What goes into a pipe has sizes that are not known, and judges read all of it.
+  @Test func everyKindOfFileGoesIntoAPipe() throws {
+    try withTemporaryFolder { folder in
+      let wave = try WaveFile("a.wav", in: folder, frames: 24_100)
+      for (end, extra) in [
+        ("wav", 0), ("caf", 0), ("au", 0), ("flac", 0), ("ogg", 200), ("opus", 0), ("aac", 3000),
+        ("mp3", 3000), ("aiff", 0), ("w64", 0), ("m4a", 2000),
+      ] {
+        let result = try shell(
+          "$0 convert $1 - --to \(end) | cat >out.\(end); ffmpeg -v error -i out.\(end) -f s16le -ac 2 - | wc -c",
+          [wave.path], in: folder)
+        #expect(result.status == 0, "\(end): \(result)")
+        let frames = (Int(result.output.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0) / 4
+        #expect((24_100...24_100 + extra).contains(frames), "\(end): \(frames)")
+      }
+      let head = try Data(contentsOf: folder.appendingPathComponent("out.wav")).prefix(8)
+      #expect(Array(head.suffix(4)) == [0xFF, 0xFF, 0xFF, 0xFF])
+    }
+  }
 }

@@ -29,6 +29,33 @@ enum InfoKeys {
     return tags
   }
 
+  /// Metadata that describes the file or its tools rather than the sound.
+  private static let technical: Set<String> = [
+    "major_brand", "minor_version", "compatible_brands", "handler_name", "vendor_id", "language",
+    "itunsmpb", "itunnorm", "duration", "tlen", "creation_time",
+  ]
+
+  /// Returns the keys of libavformat's metadata that info dictionaries have no key for.
+  static func others(_ metadata: [String: String]) -> [String] {
+    let known = Set(pairs.flatMap(\.names)).union(technical)
+    return metadata.keys.filter { !known.contains($0) }.sorted()
+  }
+
+  /// Keys that libavformat stores in MPEG-4 files.
+  private static let inMPEG4: Set<String> = [
+    "title", "artist", "album", "composer", "genre", "comments", "copyright", "year",
+    "track number", "tempo",
+  ]
+
+  /// Returns true if files of packets in this container store a tag.
+  static func keeps(_ key: String, in container: Container) -> Bool {
+    switch container {
+    case _ where container.isMPEG4: inMPEG4.contains(key)
+    case .ac3, .amr, .mp2, .mp1, .next: false
+    default: pairs.contains { $0.key == key }
+    }
+  }
+
   /// Replaces libavformat's keys, which it writes into CAF files, by Core Audio's keys.
   static func coreAudioTags(_ tags: [String: String]) -> [String: String] {
     var known = tags

@@ -55,20 +55,40 @@ extension ChunkedFile {
   // MARK: Tags
 
   /// Returns the file's metadata by the keys of info dictionaries; nil if the container cannot
-  /// store any. Blocks.
+  /// store any. An ID3 tag in a chunk gives the tags that no other chunk has. Blocks.
   package func tags() throws(SoundFileError) -> [String: String]? {
+    let own: [String: String]
     switch container {
-    case .wave, .rf64: return wave.tags(try list("INFO").bytes)
+    case .wave, .rf64: own = wave.tags(try list("INFO").bytes)
     case .caf: return CAFChunks.tags(try content("info"))
     case .aiff, .aifc:
       var tags: [String: String] = [:]
       for (id, key) in aiffTags {
-        if let bytes = try chunk(id, index: 0, most: mostChunkBytes) {
-          tags[key] = Bytes(bytes).text(at: 0)
+        // There may be several annotations.
+        for index in chunkSizes(id).indices {
+          guard let bytes = try chunk(id, index: index, most: mostChunkBytes) else { continue }
+          let text = Bytes(bytes).text(at: 0, else: .macintosh)
+          tags[key] = tags[key].map { "\($0)\n\(text)" } ?? text
         }
       }
-      return tags
+      own = tags
     default: return nil
+    }
+    return ID3Frames.tags(try id3Chunk() ?? []).merging(own) { $1 }
+  }
+
+  /// Returns the ID3 tag that a chunk holds; nil if there is none. Blocks.
+  package func id3Chunk() throws(SoundFileError) -> [UInt8]? {
+    if let tag = try chunk("ID3 ", index: 0, most: mostTagBytes) { return tag }
+    return try chunk("id3 ", index: 0, most: mostTagBytes)
+  }
+
+  /// Returns true if the container stores a tag, given by its key of info dictionaries.
+  func keepsTag(_ key: String) -> Bool {
+    switch container {
+    case .wave, .rf64: WaveChunks.tagNames.contains { $0.key == key }
+    case .aiff, .aifc: aiffTags.contains { $0.key == key }
+    default: container == .caf
     }
   }
 
@@ -79,7 +99,12 @@ extension ChunkedFile {
       try put("LIST", index: list("INFO").index, wave.chunk(tags: tags))
     case .caf: try put("info", tags.isEmpty ? [] : CAFChunks.chunk(tags: tags))
     case .aiff, .aifc:
-      for (id, key) in aiffTags { try put(id, tags[key].map { Array($0.utf8) } ?? []) }
+      for (id, key) in aiffTags {
+        for index in chunkSizes(id).indices.dropFirst().reversed() {
+          _ = try removeChunk(id, index: index)
+        }
+        try put(id, tags[key].map { Array($0.utf8) } ?? [])
+      }
     default: throw lacking("tags")
     }
   }
@@ -176,7 +201,7 @@ extension ChunkedFile {
       result.markers.append(
         MediaMarker(
           position: Double(bytes.unsigned(at: offset + 2, bytes: 4, bigEndian: true)),
-          name: bytes.text(at: offset + 7, count: length),
+          name: bytes.text(at: offset + 7, count: length, else: .macintosh),
           id: Int32(
             Int16(
               truncatingIfNeeded: bytes.unsigned(at: offset, bytes: 2, bigEndian: true)))))
@@ -193,7 +218,7 @@ extension ChunkedFile {
     }
     return [UInt8](list.markers.count, count: 2, bigEndian: true)
       + list.markers.flatMap { marker -> [UInt8] in
-        let name = Array((marker.name ?? "").utf8.prefix(255))
+        let name = FileText.encoded(marker.name ?? "", most: 255)
         let position = marker.position.isFinite ? marker.position.rounded() : 0
         return [UInt8](marker.id, count: 2, bigEndian: true)
           + [UInt8](
@@ -202,6 +227,8 @@ extension ChunkedFile {
       }
   }
 }
+
+let mostTagBytes: Int64 = 256 << 20
 
 private let aiffTags: [(id: ChunkID, key: String)] = [
   ("NAME", "title"), ("AUTH", "artist"), ("(c) ", "copyright"), ("ANNO", "comments"),

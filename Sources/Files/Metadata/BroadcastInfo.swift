@@ -13,8 +13,27 @@ package struct BroadcastInfo: Equatable, Sendable {
   package var time = ""
   /// Frames from midnight to the first frame.
   package var timeReference: UInt64 = 0
+  /// Unique material identifier (SMPTE 330M); empty if there is none. At most 64 bytes.
+  package var materialID: [UInt8] = []
+  /// Loudness of the sound; nil before version 2 of the chunk.
+  package var loudness: Loudness?
   /// A line for each coding that the sound has had, as EBU R98 defines it.
   package var codingHistory = ""
+
+  /// Loudness figures in hundredths; nil where a file gives none.
+  package struct Loudness: Equatable, Sendable {
+    /// Integrated loudness in LUFS, and loudness range in LU.
+    package var integrated, range: Int16?
+    /// Greatest true peak in dBTP, momentary and short-term loudness in LUFS.
+    package var truePeak, momentary, shortTerm: Int16?
+
+    package init() {}
+
+    /// The figures in the order of the chunk.
+    fileprivate static var fields: [WritableKeyPath<Loudness, Int16?>] {
+      [\.integrated, \.range, \.truePeak, \.momentary, \.shortTerm]
+    }
+  }
 
   package init() {}
 
@@ -30,6 +49,8 @@ package struct BroadcastInfo: Equatable, Sendable {
   /// Bytes of the fixed fields, and of those that every version of the chunk has.
   private static let fixedBytes = 602
   private static let leastBytes = 346
+  private static let materialIDBytes = 64
+  private static let noLoudness: UInt64 = 0x7FFF
 
   /// Parses a chunk; nil if it is too short.
   init?(_ chunk: [UInt8], isBigEndian: Bool) {
@@ -42,14 +63,31 @@ package struct BroadcastInfo: Equatable, Sendable {
     time = bytes.text(at: 330, count: 8)
     let low = bytes.unsigned(at: 338, bytes: 4, bigEndian: isBigEndian)
     timeReference = bytes.unsigned(at: 342, bytes: 4, bigEndian: isBigEndian) << 32 | low
+    let version = bytes.unsigned(at: 346, bytes: 2, bigEndian: isBigEndian)
+    if version >= 1 {
+      materialID = bytes.slice(at: 348, count: Self.materialIDBytes)
+      if materialID.allSatisfy({ $0 == 0 }) { materialID = [] }
+    }
+    if version >= 2, chunk.count >= Self.fixedBytes {
+      var figures = Loudness()
+      for (index, field) in Loudness.fields.enumerated() {
+        let bits = bytes.unsigned(at: 412 + 2 * index, bytes: 2, bigEndian: isBigEndian)
+        if bits != Self.noLoudness {
+          figures[keyPath: field] = Int16(truncatingIfNeeded: bits)
+        }
+      }
+      loudness = figures
+    }
     codingHistory = bytes.text(at: Self.fixedBytes)
   }
 
-  /// Returns the chunk, of version 1 and without a UMID.
+  /// Returns the chunk: of version 2 if the loudness is known, else of version 1.
   func chunk(isBigEndian: Bool) -> [UInt8] {
+    func padded(_ bytes: [UInt8], _ count: Int) -> [UInt8] {
+      bytes.prefix(count) + [UInt8](repeating: 0, count: max(0, count - bytes.count))
+    }
     func text(_ words: String, _ count: Int) -> [UInt8] {
-      let bytes = Array(words.utf8.prefix(count))
-      return bytes + [UInt8](repeating: 0, count: count - bytes.count)
+      padded(FileText.encoded(words, most: count), count)
     }
     func number(_ value: UInt64, _ count: Int) -> [UInt8] {
       [UInt8](value, count: count, bigEndian: isBigEndian)
@@ -57,9 +95,14 @@ package struct BroadcastInfo: Equatable, Sendable {
     var bytes = text(description, 256) + text(originator, 32) + text(originatorReference, 32)
     bytes += text(date, 10) + text(time, 8)
     bytes += number(timeReference & 0xFFFF_FFFF, 4) + number(timeReference >> 32, 4)
-    bytes += number(1, 2)
-    bytes += [UInt8](repeating: 0, count: Self.fixedBytes - bytes.count)
-    return bytes + Array(codingHistory.utf8)
+    bytes += number(loudness == nil ? 1 : 2, 2) + padded(materialID, Self.materialIDBytes)
+    if let loudness {
+      for field in Loudness.fields {
+        let bits = loudness[keyPath: field].map { UInt64(UInt16(bitPattern: $0)) }
+        bytes += number(bits ?? Self.noLoudness, 2)
+      }
+    }
+    return padded(bytes, Self.fixedBytes) + Array(codingHistory.utf8)
   }
 }
 
