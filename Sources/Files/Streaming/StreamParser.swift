@@ -172,7 +172,7 @@ package final class StreamParser {
     loseStep()
     position = start
     nextPacket = packet
-    if case .listed = framing {} else { end = details.dataBytes.map { details.dataOffset + $0 } }
+    end = promisedEnd
     isOver = false
     isAtSeek = true
     seeks += 1
@@ -244,9 +244,16 @@ package final class StreamParser {
     framing = opening.framing
     if case .fragments(let fragments) = framing { return drop(fragments.headBytes) }
     drop(Int(opening.details.dataOffset - position))
-    // The tables of MPEG-4 files give the end of the sound more exactly.
-    if case .listed = framing { return }
-    end = opening.details.dataBytes.map { opening.details.dataOffset + $0 }
+    end = promisedEnd
+  }
+
+  /// Where the head says that the sound ends; nil if something else tells.
+  private var promisedEnd: Int64? {
+    switch framing {
+    // The tables of MPEG-4 files are more exact. Behind the frames of an MPEG stream others may follow.
+    case .listed, .frames: nil
+    default: details.flatMap { details in details.dataBytes.map { details.dataOffset + $0 } }
+    }
   }
 
   /// Searches for frames in a stream without a header.

@@ -374,6 +374,15 @@ private struct Plain: Sendable, CustomTestStringConvertible {
     #expect(try packets(tag + bytes, 999) == whole)
   }
 
+  /// The head of the first file promises the length of that one.
+  @Test func joinedFilesAreParsedToTheEnd() throws {
+    let bytes = try bytes("a.mp3")
+    let single = try packets(bytes, 1000)
+    let joined = try packets(bytes + bytes, 1000)
+    #expect(single.count > 20 && joined.count >= 2 * single.count)
+    #expect(Array(joined.suffix(single.count)) == single)
+  }
+
   @Test(arguments: Plain.all.filter { $0.container != .wave64 })
   private func aStreamWithoutASizeIsParsedToItsEnd(plain: Plain) throws {
     for bytes in [try plain.make(size: 0), try plain.make(size: -1), tag + (try plain.make())] {
