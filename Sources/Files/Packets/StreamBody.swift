@@ -67,7 +67,6 @@ final class StreamBody: PacketFileBody {
     frames += Int64(count)
     shortest = min(shortest, run.count)
     longest = max(longest, run.count)
-    guard container == .flac else { return }
     if ends.count >= Self.mostEnds { ends.removeFirst(Self.mostEnds / 2) }
     ends.append((muxer.position, frames))
   }
@@ -87,8 +86,8 @@ final class StreamBody: PacketFileBody {
     }
   }
 
-  /// Writes something. If that fails, because the disk is full for example, a FLAC file ends with its last
-  /// complete packet: `flac` takes a part of one for damage.
+  /// Writes something. If that fails, because the disk is full for example, the file ends with its last complete
+  /// packet or page: readers take a part of one for damage.
   private func orCut(_ write: () throws(SoundFileError) -> Void) throws(SoundFileError) {
     if let failure { throw failure }
     do throws(SoundFileError) {
@@ -97,7 +96,7 @@ final class StreamBody: PacketFileBody {
       failure = error
       if let count = try? store.byteCount(), let end = ends.last(where: { $0.offset <= count }) {
         try? store.setByteCount(end.offset)
-        try? setStreamLength(end.frames)
+        if container == .flac { try? setStreamLength(end.frames) }
       }
       throw error
     }
