@@ -181,3 +181,21 @@ extension StreamConverter {
     }
   }
 }
+
+extension StreamFormat {
+  /// Frames of a packet, or an estimate if they vary.
+  var usualFramesPerPacket: Int {
+    switch self {
+    case .pcm: 1
+    case .packets(let format): format.framesPerPacket > 0 ? format.framesPerPacket : 1024
+    }
+  }
+
+  /// Bits that a lossless codec should preserve.
+  var significantBits: Int {
+    switch self {
+    case .pcm(let format): format.kind == .float || format.bitsPerSample > 16 ? 24 : 16
+    case .packets(let format): format.bitsPerSample > 16 ? 24 : 16
+    }
+  }
+}

@@ -484,21 +484,3 @@ extension Codec {
   /// True if a decoder cannot be created without a cookie.
   fileprivate var needsCookie: Bool { self == .alac || self == .vorbis }
 }
-
-extension StreamFormat {
-  /// Frames of a packet, or an estimate if they vary.
-  var usualFramesPerPacket: Int {
-    switch self {
-    case .pcm: 1
-    case .packets(let format): format.framesPerPacket > 0 ? format.framesPerPacket : 1024
-    }
-  }
-
-  /// Bits that a lossless codec should preserve.
-  fileprivate var significantBits: Int {
-    switch self {
-    case .pcm(let format): format.kind == .float || format.bitsPerSample > 16 ? 24 : 16
-    case .packets(let format): format.bitsPerSample > 16 ? 24 : 16
-    }
-  }
-}
