@@ -242,11 +242,16 @@ package final class StreamConverter {
     return faults
   }
 
+  /// Counts the samples that the output cannot hold. Lossy encoders get none that is NaN or infinite.
   private func check(_ frames: Planes.Pointers, _ count: Int) {
-    guard let unclipped else { return }
-    unsafe counted.count(
-      frames, channels: output.channels, frames: count,
-      outside: Float(unclipped.lowerBound)..<Float(unclipped.upperBound))
+    if let unclipped {
+      unsafe counted.count(
+        frames, channels: output.channels, frames: count,
+        outside: Float(unclipped.lowerBound)..<Float(unclipped.upperBound))
+    } else if encoder != nil {
+      counted.notFinite += unsafe UnsafePointer(frames)
+        .zeroNotFinite(channels: output.channels, frames: count)
+    }
   }
 
   /// Discards the stream. The next input starts another one, which may begin in the middle of

@@ -122,6 +122,11 @@ struct FileHead {
     var offset = grammar.start
     for _ in 0..<(isStream ? Self.mostStreamChunks : ChunkGrammar.mostChunks) {
       guard var chunk = try grammar.chunk(at: offset, in: store) else { break }
+      // Another file begins behind this one.
+      if dataOffset > 0, ["RIFF", "RIFX", "RF64", "BW64", "FORM"].contains(chunk.id) {
+        isCorrected = true
+        break
+      }
       if dataOffset == 0, let sound = try readSoundHead(chunk, store, longDataBytes) {
         soundOffset = chunk.offset
         dataOffset = chunk.offset + sound.skipped

@@ -5,6 +5,8 @@ import Codecs
 struct MPEG4File {
   /// True if the packets lie in fragments, each with its own table.
   private(set) var isFragmented = false
+  /// True if a box is larger than the rest of the file.
+  private(set) var isCut = false
   /// The part of the sound that is played; nil for all.
   private(set) var edit: Edit?
   /// Byte ranges in the file that store the played length.
@@ -52,6 +54,7 @@ struct MPEG4File {
     while let box = try MPEG4Box(at: offset, in: store, end: end) {
       boxes += 1
       guard boxes < 1 << 20 else { throw damaged("it has too many boxes") }
+      if depth == 0, box.end > end { isCut = true }
       let next = min(box.end, end)
       try visit(box.name, box.body, next, depth: depth)
       offset = next

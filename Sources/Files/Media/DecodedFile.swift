@@ -159,7 +159,8 @@ private final class Decoder: @unchecked Sendable {
     do throws(SndfileHandle.Failure) {
       return try SndfileHandle(source)
     } catch {
-      guard let file = store as? FileStore, file.isPlain,
+      // A pipe has been read already.
+      guard let file = store as? FileStore, file.isPlain, !PipedFile.isPipe(file.name),
         let handle = try? SndfileHandle(path: file.name), !handle.isGuessedFromExtension
       else { return nil }
       return handle

@@ -154,10 +154,15 @@ extension FLACScanner {
 
   /// Returns all complete frames in the bytes, which are those of a frame as a rule.
   mutating func frames(in bytes: [UInt8]) -> [Frame] {
-    if case .head(let head) = Head.read(bytes, at: 0),
-      bytes.crc(AV_CRC_16_ANSI, of: bytes.indices) == 0
-    {
-      return [Frame(range: bytes.indices, head: head)]
+    if case .head(let head) = Head.read(bytes, at: 0) {
+      // Zero bytes behind a frame leave a CRC of 0 unchanged. Its own CRC may end with two of them.
+      var end = (bytes.lastIndex { $0 != 0 } ?? 0) + 1
+      var sum = bytes.crc(AV_CRC_16_ANSI, of: 0..<end)
+      while sum != 0, end < bytes.count {
+        sum = bytes.crc(AV_CRC_16_ANSI, of: end..<end + 1, after: sum)
+        end += 1
+      }
+      if sum == 0 { return [Frame(range: 0..<min(end + 2, bytes.count), head: head)] }
     }
     loseStep()
     var frames: [Frame] = []

@@ -128,6 +128,10 @@ struct PacketFileOpening {
       )
       while try scanner.step(&source.index) {}
       spanned = min(scanner.spannedFrames, demuxer.promisedFrames ?? .max)
+      if file.isCut {
+        let end = exactClock(Double(source.frames) / format.sampleRate)
+        source.damage = "the file is cut short at \(end): it ends within a fragment"
+      }
     } else {
       let count =
         format.framesPerPacket == 0

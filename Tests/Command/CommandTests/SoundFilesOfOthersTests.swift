@@ -281,6 +281,10 @@ import Testing
           result.output.hasSuffix("clipped samples: 3; NaN or infinite samples, now silent: 1\n"),
           "\(result)")
       }
+      for end in ["mp3", "m4a", "ogg"] {
+        let result = try cuejack("convert", [input, folder.path + "/out.\(end)"])
+        #expect(result.output.hasSuffix("NaN or infinite samples, now silent: 2\n"), "\(result)")
+      }
       let out = folder.path + "/slow.wav"
       let result = try cuejack("convert", [input, out, "--rate", "44100", "--json"])
       #expect(result.output.contains("\"notFinite\":2"), "\(result)")

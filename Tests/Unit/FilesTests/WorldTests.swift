@@ -216,6 +216,21 @@ private struct Plain: Sendable, CustomTestStringConvertible {
     if !name.hasSuffix("og") { #expect(other.warning == nil || name.hasPrefix("a.o")) }
   }
 
+  /// They leave the check sum of the last frame unchanged.
+  @Test(arguments: [1, 100, 20_000])
+  func zerosBehindFLACArePassedOver(count: Int) throws {
+    let bytes = try bytes("a.flac")
+    let heard = try Heard(bytes + [UInt8](repeating: 0, count: count))
+    #expect(try heard.samples == Heard(bytes).samples)
+    #expect(heard.warning == nil && heard.missing.isEmpty)
+  }
+
+  @Test(arguments: Plain.all.filter { [.wave, .rf64, .aiff].contains($0.container) })
+  private func aFileBehindAnotherIsPassedOver(plain: Plain) throws {
+    let bytes = try plain.make()
+    #expect(try Heard(bytes + bytes).samples == Heard(bytes).samples)
+  }
+
   // MARK: Lengths
 
   @Test func flacWithoutALengthIsMeasuredToTheFrame() throws {
@@ -298,7 +313,8 @@ private struct Plain: Sendable, CustomTestStringConvertible {
         || name == "a.mp3" && heard.samples.suffix(15_000).contains { $0 > 0.3 })
   }
 
-  @Test(arguments: ["a.aac", "a.ac3", "a.mp3", "a.flac", "a.opus", "a.oga", "a.ogg"])
+  @Test(
+    arguments: ["a.aac", "a.ac3", "a.mp3", "a.flac", "a.opus", "a.oga", "a.ogg", "fragments.mp4"])
   func whatIsCutIsHeardUpToTheCutAndTold(name: String) throws {
     let bytes = try bytes(name)
     let whole = try Heard(bytes)

@@ -157,6 +157,10 @@ import Testing
         let whole = folder.appendingPathComponent("whole.wav")
         #expect(difference(try channels(of: whole), wave.samples) == nil, "\(line)")
       }
+      // What is no sound is refused, and the pipe is not opened again for it.
+      let text = try shell(
+        "mkfifo t; echo text >t & timeout 60 $0 convert --force t out.wav", [], in: folder)
+      #expect(text.status == 1 && text.errors.contains("cuejack: t: "), "\(text)")
       let several = try shell("$0 convert $1 $1 - --to flac", [wave.path], in: folder)
       #expect(several.status == 64, "\(several)")
     }
