@@ -81,16 +81,19 @@ package final class PacketFileReader: Sendable {
     setups.isEmpty && !state.withLock { $0.source.hasSpecialPackets }
   }
 
-  /// Fails if the file promises sound but libavformat finds no packet, as older versions do in FLAC of
-  /// 32 bits. Blocks.
+  /// Fails if the file promises sound but has no packet, or libavformat finds none, as older versions do in FLAC
+  /// of 32 bits. Blocks.
   func requirePackets() throws(SoundFileError) {
     try extend(to: 1)
     let (count, promised) = state.withLock {
       ($0.source.index.count, $0.source.promisedFrames ?? 0)
     }
     guard count == 0, promised > 0 else { return }
-    let bits = format.bitsPerSample > 0 ? "\(format.bitsPerSample)-bit " : ""
-    throw SoundFileError(.unsupportedEncoding("\(bits)\(format.codec)"), path: store.name)
+    guard format.codec == .flac, format.bitsPerSample > 24 else {
+      throw SoundFileError(.truncated, path: store.name)
+    }
+    let words = "\(format.bitsPerSample)-bit \(format.codec)"
+    throw SoundFileError(.unsupportedEncoding(words), path: store.name)
   }
 
   // MARK: Rearranging

@@ -201,7 +201,10 @@ final class PacketScanner {
   private func change(to head: FrameHead, _ index: inout PacketIndex) {
     if !hasChanged { index.vary(from: format.framesPerPacket) }
     firstChange =
-      firstChange ?? (index.frames, "\(head.channels) channels at \(head.sampleRate) Hz")
+      firstChange ?? (
+        index.frames,
+        "\(head.channels) channel\(head.channels == 1 ? "" : "s") at \(Int(held: head.sampleRate)) Hz"
+      )
     changed = (index.frames, 0)
     latest = head
     held = nil

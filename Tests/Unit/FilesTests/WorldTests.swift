@@ -326,6 +326,12 @@ private struct Plain: Sendable, CustomTestStringConvertible {
     #expect(both.allSatisfy { abs($0 - $1) < 0.01 })
   }
 
+  @Test func aFileThatEndsBehindItsHeadIsRefused() throws {
+    let head = try bytes("a.flac")[..<200]
+    let error = #expect(throws: SoundFileError.self) { try Heard(head) }
+    #expect(error?.description.contains("ends before its sound begins") == true)
+  }
+
   // MARK: Changes
 
   @Test(arguments: ["mp3", "aac", "ogg"])
