@@ -87,7 +87,7 @@ final class RecordConverter: @unchecked Sendable {
       layout: stagingLayout, planeFrames: Self.stagingFrames, token: UInt32(index))
   }
 
-  /// What the worker thread does next.
+  /// The next task of the worker thread: one conversion, or to end.
   enum Step {
     case convert(Work)
     case end

@@ -231,7 +231,7 @@ struct FileReport: Encodable {
     layoutTag = try file.channelLayoutTag
     layout = file.decodedChannelRoles?.map(\.description)
     sampleRate = file.format.sampleRate
-    // What was measured has read all of the sound.
+    // A measurement reads all of the sound, so that the file can count its frames exactly.
     if measurement.figures != nil || measurement.checksum != nil { _ = try file.frameCount }
     switch try file.length {
     case .exact(let count): (frames, length) = (count, "exact")

@@ -235,7 +235,7 @@ struct FileHead {
   /// - Parameters:
   ///   - claimed: The size according to the header; at most 0 if it was left open.
   ///   - field: The size field of the sound chunk.
-  ///   - total: Size of the file; nil for a stream, of which the rest has not arrived.
+  ///   - total: Size of the file; nil for a stream, which is still arriving.
   private func soundBytes(
     claimed: Int64, field: Int64, _ store: any ByteStore, _ total: Int64?
   ) throws(SoundFileError) -> Int64? {

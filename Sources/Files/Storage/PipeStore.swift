@@ -4,8 +4,8 @@ import System
 
 /// A store whose bytes go to a pipe in order, as soon as they are written.
 ///
-/// What a writer corrects later is lost, except in the last bytes, which the store can hold back. One thread
-/// at a time writes; calls block while the pipe is full.
+/// A writer can correct only those last bytes that the store holds back; the store drops other corrections. One
+/// thread at a time writes; calls block while the pipe is full.
 package final class PipeStore: ByteStore {
   package let name: String
   package let isWritable = true

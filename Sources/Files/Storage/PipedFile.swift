@@ -71,7 +71,7 @@ package enum PipedFile {
 /// The bytes that come through a pipe, in a file without a name that grows. Any thread.
 package final class PipeArrival: Sendable {
   private let descriptor: Int32
-  /// What has come until now.
+  /// The bytes that have come until now.
   package let store: FileStore
 
   private struct State {

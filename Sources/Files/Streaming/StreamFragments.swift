@@ -1,7 +1,7 @@
 import Codecs
 
-/// A parser of MPEG-4 fragments, each of which has a table of its own packets before them. A fragment
-/// is parsed once it has arrived completely.
+/// A parser of fragmented MPEG-4. Each fragment begins with the table of its packets, which follow. The parser
+/// waits until a fragment has arrived completely.
 struct StreamFragments {
   /// The boxes before the first fragment, and the number of their bytes.
   private let head: [UInt8]
@@ -29,7 +29,7 @@ struct StreamFragments {
   enum Step {
     /// The packets of a fragment, with offsets in the stream, and the fragment's bytes.
     case fragment(PacketIndex, bytes: Int)
-    /// Bytes without packets, of which not all need have arrived.
+    /// The next `bytes` bytes hold no packets. Some of them may not have arrived yet.
     case other(bytes: Int)
     /// The parser needs more bytes.
     case more

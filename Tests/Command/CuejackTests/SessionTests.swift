@@ -180,7 +180,7 @@ import Testing
     #expect(try session("show", "\(root)/rig", "-o", "\(root)/rig.jpg").status == 64)
   }
 
-  /// Two fonts of Debian, of which the second one has Hebrew letters.
+  /// The first of two fonts of Debian has no Hebrew letters, the second one has.
   @Test func aCharacterThatAFontLacksComesFromAnotherOne() throws {
     _ = try session("new", "\(root)/rig", sound("a.wav", 1))
     func drawn(_ name: String, _ fonts: [String]) throws -> Data {

@@ -13,8 +13,8 @@ final class OwnerReference: Sendable {
 /// A voice or a recorder that is attached to a device, with its ports.
 @safe
 struct Attachment {
-  /// What the device waits for before it removes the ports of a retired voice: one whose memory it keeps, since a
-  /// cycle that does not end may read it.
+  /// A voice is retired if its memory is kept because a cycle that does not end may read it. The device removes
+  /// its ports in these two steps.
   enum Retirement {
     /// The ports are silent once the first `until` cycles are over.
     case silencing(until: UInt64)

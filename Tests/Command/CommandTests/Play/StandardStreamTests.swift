@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  /// What is played begins before the pipe ends: the shell waits with the rest until the command has said
+  /// The command starts to play before the pipe ends: the shell writes the rest only after the command has said
   /// that it plays.
   @Test(arguments: ["wav", "flac", "mp3", "aac", "ogg", "opus", "caf", "raw"])
   func aPipePlaysWhileItArrives(kind: String) throws {
@@ -157,7 +157,7 @@ import Testing
         let whole = folder.appendingPathComponent("whole.wav")
         #expect(difference(try channels(of: whole), wave.samples) == nil, "\(line)")
       }
-      // What is no sound is refused, and the pipe is not opened again for it.
+      // The command refuses text after one reading of the pipe. A second opening of it would never return.
       let text = try shell(
         "mkfifo t; echo text >t & timeout 60 $0 convert --force t out.wav", [], in: folder)
       #expect(text.status == 1 && text.errors.contains("cuejack: t: "), "\(text)")
@@ -166,7 +166,7 @@ import Testing
     }
   }
 
-  /// What goes into a pipe has sizes that are not known, and judges read all of it.
+  /// The headers of files in a pipe leave sizes open, and ffmpeg decodes these files to their ends.
   @Test func everyKindOfFileGoesIntoAPipe() throws {
     try withTemporaryFolder { folder in
       let wave = try WaveFile("a.wav", in: folder, frames: 24_100)
