@@ -15,8 +15,10 @@ extension UnitProperty {
     let callbacks = unsafe plugin.hostCallbacks ?? cue_host_callbacks()
     return unsafe entry(CopiedValue(callbacks)) { data in
       var callbacks = unsafe cue_host_callbacks()
-      // Older programs have a structure without the last functions.
-      let size = unsafe min(data.count, MemoryLayout<cue_host_callbacks>.size)
+      // Older programs have a structure without the last functions. All members are pointers, and part of one
+      // is none.
+      let pointer = unsafe MemoryLayout<UnsafeRawPointer>.size
+      let size = unsafe min(data.count, MemoryLayout<cue_host_callbacks>.size) / pointer * pointer
       unsafe withUnsafeMutableBytes(of: &callbacks) { bytes in
         unsafe bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: data[..<size]))
       }
