@@ -137,8 +137,9 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
       ProgramCase(
         program: "plugins.c",
         passes: [
-          "components", "parameters", "renders", "samples given by the caller", "presets",
-          "instruments", "equalisers", "a graph",
+          "components", "parameters", "renders", "samples given by the caller",
+          "functions of the host",
+          "presets", "instruments", "equalisers", "a graph",
         ]),
       ProgramCase(
         program: "generators.c",

@@ -293,6 +293,50 @@ static void processes(void) {
   passed("samples given by the caller");
 }
 
+static UInt32 asked;
+
+static OSStatus beat(void *data, Float64 *beats, Float64 *tempo) {
+  (void)data, (void)beats, (void)tempo;
+  asked |= 1;
+  return kAudio_ParamError;
+}
+
+static OSStatus meter(void *data, UInt32 *offset, Float32 *beats, UInt32 *unit, Float64 *bar) {
+  (void)data, (void)offset, (void)beats, (void)unit, (void)bar;
+  asked |= 2;
+  return kAudio_ParamError;
+}
+
+static OSStatus transport(void *data, Boolean *is_rolling, Boolean *has_changed, Float64 *frame,
+                          Boolean *is_cycling, Float64 *start, Float64 *end) {
+  (void)data, (void)is_rolling, (void)has_changed, (void)frame, (void)is_cycling, (void)start,
+      (void)end;
+  asked |= 4;
+  return kAudio_ParamError;
+}
+
+/// A structure may end before the last functions, and a size within one.
+static void hosts(void) {
+  AudioUnit unit = make_amplifier();
+  set_format(unit, kAudioUnitScope_Input, 0, planar(RATE, 2));
+  WORKS(AudioUnitInitialize(unit));
+  static float memory[2][FRAMES];
+  buffers list = no_memory(2);
+  for (int channel = 0; channel < 2; channel++)
+    list.list.mBuffers[channel] = (AudioBuffer){1, sizeof memory[channel], memory[channel]};
+  AudioTimeStamp time = at_frame(0);
+  HostCallbackInfo host = {NULL, beat, meter, transport, NULL};
+  for (UInt32 size = 4; size <= sizeof host; size += 4) {
+    WORKS(AudioUnitSetProperty(unit, kAudioUnitProperty_HostCallbacks, kAudioUnitScope_Global, 0,
+                               &host, size));
+    asked = 0;
+    WORKS(AudioUnitProcess(unit, NULL, &time, FRAMES, &list.list));
+    EQUAL(asked, (UInt32)(size >= 16) | (UInt32)(size >= 24) << 1 | (UInt32)(size >= 32) << 2);
+  }
+  WORKS(AudioComponentInstanceDispose(unit));
+  passed("functions of the host");
+}
+
 // MARK: Presets and class info
 
 static CFDictionaryRef class_info(AudioUnit unit) {
@@ -584,6 +628,7 @@ int main(void) {
   parameters();
   renders();
   processes();
+  hosts();
   presets();
   instruments();
   effects();
