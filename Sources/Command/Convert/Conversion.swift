@@ -164,13 +164,13 @@ struct Conversion {
   /// Reports a reduced number of channels, unless it was given by an option.
   private func tellOfChannels(_ plan: ChannelPlan?) {
     if let remark = plan?.remark {
-      Screen.shared.remark("\(OutputTarget.name(of: output)): \(remark)")
+      Screen.shared.remark("\(PipeStore.name(of: output)): \(remark)")
     }
     let (old, new) = (reader.format.channels, target.channels)
     guard new < old, !choosesChannels else { return }
     let words = new == 1 ? "all are mixed into one" : "the first \(new) are taken"
     Screen.shared.remark(
-      "\(OutputTarget.name(of: output)): \(target.coding) has no room for \(old) channels: \(words)"
+      "\(PipeStore.name(of: output)): \(target.coding) has no room for \(old) channels: \(words)"
     )
   }
 
@@ -250,7 +250,7 @@ struct Conversion {
     let seconds = exactClock(Double(frames) / target.sampleRate)
     let way = copies ? ", packets copied" : ""
     return
-      "\(OutputTarget.name(of: output)): \(kind.container): \(target.summary), \(frames) frames (\(seconds))\(way)"
+      "\(PipeStore.name(of: output)): \(kind.container): \(target.summary), \(frames) frames (\(seconds))\(way)"
       + faults.words
   }
 }

@@ -82,7 +82,7 @@ struct OfflineSession {
       throw ExitCode.failure
     }
     guard let result else { throw ExitCode(128 + (signals.received ?? 0)) }
-    let name = OutputTarget.name(of: path)
+    let name = PipeStore.name(of: path)
     Screen.shared.say("\(name): wrote \(result.frames) frames\(result.faults.words)\(report.words)")
     if rendering.lostMessages > 0 {
       Screen.shared.complain(

@@ -31,7 +31,7 @@ final class OutputTarget {
     } else if let held = MediaFiles.correctedBytes(of: format, inStream: container) {
       way = .stream(try PipeStore(path, holding: held))
     } else {
-      way = .complete(try FileStore(namelessFor: Self.name(of: path)), pipe: path)
+      way = .complete(try FileStore(namelessFor: PipeStore.name(of: path)), pipe: path)
     }
   }
 
@@ -67,14 +67,11 @@ final class OutputTarget {
     }
   }
 
-  /// Returns the name of a path in messages.
-  static func name(of path: String) -> String { path == "-" ? "standard output" : path }
-
   /// Returns the name that selects a file's format: that of the path, or for pipes one with the extension
   /// `end`, WAVE's by default.
   static func formatName(_ path: String, _ end: String?) -> String {
     guard PipedFile.isPipe(path) else { return path }
     if end == nil, Container(forPath: path) != nil { return path }
-    return "\(name(of: path)).\(end ?? "wav")"
+    return "\(PipeStore.name(of: path)).\(end ?? "wav")"
   }
 }

@@ -70,7 +70,7 @@ package struct ChannelPlan {
     let sorted = Self.sorted(roles)
     if sorted.roles == usual {
       keep(sorted, format, storesAll)
-      if Self.layout(of: format, nil)?.isRead == false { hide(roles, nil, storesAll, container) }
+      if Self.isRead(format, nil) == false { hide(roles, nil, storesAll, container) }
       return
     }
     if format.codec != .aac, takeExact(sorted, roles, format, storesAll, container) { return }
@@ -88,7 +88,7 @@ package struct ChannelPlan {
       keep(sorted, format, storesAll)
       return hide(sorted.roles, usual, storesAll, container)
     }
-    if let mask = CAFLayout.speakers(swapped.roles), Self.layout(of: format, mask) != nil {
+    if let mask = CAFLayout.speakers(swapped.roles), Self.isRead(format, mask) != nil {
       (order, channelMask, stored) = (swapped.order, mask, swapped.roles)
       tell(from: swapped.order.map { roles[$0] }, to: swapped.roles, format)
       return
@@ -103,10 +103,10 @@ package struct ChannelPlan {
     _ sorted: (order: [Int], roles: [ChannelRole]), _ roles: [ChannelRole], _ format: PacketFormat,
     _ storesAll: Bool, _ container: Container
   ) -> Bool {
-    guard let mask = CAFLayout.speakers(sorted.roles), let layout = Self.layout(of: format, mask)
+    guard let mask = CAFLayout.speakers(sorted.roles), let isRead = Self.isRead(format, mask)
     else { return false }
     (order, channelMask, stored) = (sorted.order, mask, sorted.roles)
-    if !layout.isRead { hide(roles, nil, storesAll, container) }
+    if !isRead { hide(roles, nil, storesAll, container) }
     return true
   }
 
@@ -139,16 +139,11 @@ package struct ChannelPlan {
       "\(format.codec.name) cannot keep the roles of all channels: \(changes.joined(separator: ", "))"
   }
 
-  private struct EncodedLayout {
-    /// True if decoders find the layout in the packets.
-    var isRead: Bool
-  }
-
   /// Prepares an encoder for a layout, to see whether the codec has it.
   ///
   /// - Parameter mask: Nil for the usual layout.
-  /// - Returns: Nil if the encoder refuses the layout.
-  private static func layout(of format: PacketFormat, _ mask: UInt32?) -> EncodedLayout? {
+  /// - Returns: True if decoders find the layout in the packets; nil if the encoder refuses it.
+  private static func isRead(_ format: PacketFormat, _ mask: UInt32?) -> Bool? {
     // Vorbis has one layout for each number of channels. libavcodec takes others for it.
     if format.codec == .vorbis, mask != nil { return nil }
     // AC-3 has channels at the sides only; libavcodec takes those behind for them.
@@ -160,10 +155,10 @@ package struct ChannelPlan {
     var options = PacketEncoder.Options()
     options.channelMask = mask
     guard let encoder = try? PacketEncoder(format, options) else { return nil }
-    guard format.codec == .aac else { return EncodedLayout(isRead: true) }
+    guard format.codec == .aac else { return true }
     // libavcodec reads only some of the layouts that it writes.
     let decoder = try? PacketDecoder(encoder.format, cookie: encoder.cookie)
-    return EncodedLayout(isRead: decoder?.channelMask == encoder.channelMask)
+    return decoder?.channelMask == encoder.channelMask
   }
 
   /// Returns the roles of the encoder's usual layout.

@@ -83,12 +83,13 @@ struct PacketIndex: Sendable {
   /// Frames of all packets, which have `each` unless frames are listed with them.
   func frames(each: Int) -> Int64 { frames == 0 ? count * Int64(each) : frames }
 
-  /// Lists frames with each packet, where all packets so far had `frames`.
-  mutating func vary(from frames: Int) {
-    guard case .listed(var entries) = shape, self.frames == 0 else { return }
+  /// Lists frames with each packet, where all packets so far had `frames`, and the last one `last`.
+  mutating func vary(from frames: Int, last: Int? = nil) {
+    guard case .listed(var entries) = shape, self.frames == 0, !entries.isEmpty else { return }
     shape = .listed([])
     for i in entries.indices { entries[i].frames = UInt32(clamping: frames) }
-    self.frames = Int64(frames) * Int64(entries.count)
+    entries[entries.count - 1].frames = UInt32(clamping: last ?? frames)
+    self.frames = Int64(frames) * Int64(entries.count - 1) + Int64(last ?? frames)
     shape = .listed(entries)
   }
 

@@ -55,9 +55,10 @@ final class PacketScanner {
   private var changed: (frames: Int64, seconds: Double) = (0, 0)
   /// The first change of form, in frames and words; nil if there is none.
   private var firstChange: (frame: Int64, form: String)?
-  var hasChanged: Bool { firstChange != nil }
-  /// Frames of FLAC's first frame.
+  private var hasChanged: Bool { firstChange != nil }
+  /// Samples of each channel in FLAC's first frame, and in its latest one.
   private var blockFrames: Int64 = 0
+  private var latestFrames = Int.max
   /// The difference between the numbers of FLAC's frames and the list.
   private var numberOffset: Int64?
   /// End of the latest packet in the list.
@@ -237,6 +238,10 @@ final class PacketScanner {
     _ frame: FLACScanner.Frame, at offset: Int64, _ index: inout PacketIndex
   ) throws(SoundFileError) {
     let each = format.framesPerPacket
+    // Another stream follows one whose last frame is shorter.
+    if latestFrames < each { index.vary(from: each, last: latestFrames) }
+    latestFrames = frame.head.frames
+    let areEqual = each > 0 && index.frames == 0
     let listed = index.frames(each: each)
     if blockFrames == 0 { blockFrames = Int64(each > 0 ? each : frame.head.frames) }
     let number = frame.head.number * (frame.head.countsSamples ? 1 : blockFrames)
@@ -250,7 +255,7 @@ final class PacketScanner {
       for first in stride(from: 0, to: lost, by: Int(most)) {
         index.append(
           [PacketIndex.Piece(offset: start, bytes: 0)],
-          frames: each > 0 ? 0 : min(most, lost - first))
+          frames: areEqual ? 0 : min(most, lost - first))
       }
     }
     try passOver(to: start, index, at: listed)
@@ -258,7 +263,7 @@ final class PacketScanner {
     goodEnd = offset + Int64(frame.range.upperBound)
     index.append(
       [PacketIndex.Piece(offset: start, bytes: frame.range.count)],
-      frames: each > 0 ? 0 : Int64(frame.head.frames))
+      frames: areEqual ? 0 : Int64(frame.head.frames))
   }
 
   /// Counts the bytes between two packets, unless they are tags.

@@ -43,7 +43,8 @@ struct PacketSource: Sendable {
 
   /// Completes the description once `scanner` has listed all packets.
   mutating func finish(_ scanner: PacketScanner, _ store: any ByteStore) throws(SoundFileError) {
-    hasSpecialPackets = scanner.missingFrames > 0 || scanner.hasChanged
+    hasSpecialPackets =
+      scanner.missingFrames > 0 || format.framesPerPacket > 0 && index.frames > 0
     notice = scanner.change
     if table == nil, scanner.skippedFrames > 0 || scanner.discardedFrames > 0 {
       table = PacketTable(

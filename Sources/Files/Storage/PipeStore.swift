@@ -28,7 +28,7 @@ package final class PipeStore: ByteStore {
   ///   - path: The path of a FIFO; - for standard output.
   ///   - heldBytes: Bytes at the end that can still be corrected.
   package init(_ path: String, holding heldBytes: Int) throws(SoundFileError) {
-    name = path == "-" ? "standard output" : path
+    name = Self.name(of: path)
     self.heldBytes = heldBytes
     var opened: Int32
     repeat {
@@ -48,6 +48,9 @@ package final class PipeStore: ByteStore {
   }
 
   deinit { close(descriptor) }
+
+  /// Returns the name of a pipe in messages.
+  package static func name(of path: String) -> String { path == "-" ? "standard output" : path }
 
   package func byteCount() -> Int64 { state.withLock { $0.written + Int64($0.tail.count) } }
 

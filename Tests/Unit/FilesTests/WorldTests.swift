@@ -360,7 +360,7 @@ private struct Plain: Sendable, CustomTestStringConvertible {
     }
   }
 
-  @Test(arguments: ["a.opus", "a.ogg", "a.oga"])
+  @Test(arguments: ["a.opus", "a.ogg", "a.oga", "a.flac"])
   func chainedStreamsLoseTheirOwnPadding(name: String) throws {
     let bytes = try bytes(name)
     let one = try Heard(bytes)
