@@ -326,6 +326,21 @@ private struct Plain: Sendable, CustomTestStringConvertible {
     #expect(both.allSatisfy { abs($0 - $1) < 0.01 })
   }
 
+  /// The file ends behind a packet then, which has its size in its header.
+  @Test func aFileMayShrinkWhileItIsOpen() throws {
+    let (name, bytes) = ("a.aac", try bytes("a.aac"))
+    var end = 0
+    while end < bytes.count / 2 {
+      end += Int(bytes[end + 3] & 3) << 11 + Int(bytes[end + 4]) << 3 + Int(bytes[end + 5]) >> 5
+    }
+    let folder = try TemporaryFolder()
+    try Data(bytes).write(to: URL(fileURLWithPath: folder.file(name)))
+    let file = try MediaFiles.open(path: folder.file(name))
+    truncate(folder.file(name), end)
+    let (frames, whole) = try (file.frameCount, Heard(bytes).frames)
+    #expect(frames > 0 && frames < whole)
+  }
+
   @Test func aFileThatEndsBehindItsHeadIsRefused() throws {
     let head = try bytes("a.flac")[..<200]
     let error = #expect(throws: SoundFileError.self) { try Heard(head) }
