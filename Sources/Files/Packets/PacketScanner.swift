@@ -147,7 +147,9 @@ final class PacketScanner {
     switch sieve {
     case .none: return false
     case .frames(let kind):
-      guard start.count >= kind.headBytes else { return start.first == 0xFF && left < kind.headBytes }
+      guard start.count >= kind.headBytes else {
+        return start.first == 0xFF && left < kind.headBytes
+      }
       guard let head = kind.head(start, at: 0) else { return false }
       return head.kind == latest?.kind && Int64(head.bytes) > left
     case .flac:
