@@ -153,15 +153,20 @@ let package = Package(
     .target(
       name: "Sessions",
       dependencies: [
-        "AudioQueue", "CLiblo", "CRealTime", "Codecs", "Files", "Graph", "Pictures",
-        "PluginHost", "RealTime", "Server", "System", "Timeline",
+        "AudioQueue", "CRealTime", "Codecs", "Files", "Graph", "Pictures", "PluginHost", "RealTime",
+        "Server", "System", "Timeline",
+      ], swiftSettings: strict),
+    .target(
+      name: "Control",
+      dependencies: [
+        "AudioQueue", "CLiblo", "Graph", "PluginHost", "Server", "Sessions", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(
       name: "Command",
       dependencies: [
-        "Analysis", "AudioQueue", "AudioUnits", "CGlibc", "Codecs", "Files", "Graph", "Pictures",
-        "PluginHost", "RealTime", "Server", "Sessions",
+        "Analysis", "AudioQueue", "AudioUnits", "CGlibc", "Codecs", "Control", "Files", "Graph",
+        "Pictures", "PluginHost", "RealTime", "Server", "Sessions",
         "System", "Timeline",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
@@ -206,8 +211,8 @@ let package = Package(
     .executableTarget(
       name: "cuejack-fuzz",
       dependencies: [
-        "AudioToolbox", "CPluginRunner", "CRealTime", "Files", "Graph", "PluginHost", "Sessions",
-        "System", "TestSupport",
+        "AudioToolbox", "CPluginRunner", "CRealTime", "Control", "Files", "Graph", "PluginHost",
+        "Sessions", "System", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/Tools/Fuzz", swiftSettings: relaxed),
 
@@ -233,7 +238,7 @@ let package = Package(
       cSettings: [.treatAllWarnings(as: .error)], linkerSettings: [.linkedLibrary("m")]),
     // A program under session managers and remote control.
     .executableTarget(
-      name: "managed-session", dependencies: ["Server", "Sessions", "System"],
+      name: "managed-session", dependencies: ["Control", "Server", "System"],
       path: "Tests/Support/ManagedSession", swiftSettings: relaxed),
     .testTarget(
       name: "SupportTests", dependencies: ["TestSupport"], path: "Tests/Support/SupportTests",
@@ -284,16 +289,24 @@ let package = Package(
         "TestSupport",
       ],
       path: "Tests/Unit/AudioUnitsTests", swiftSettings: relaxed),
+    .target(
+      name: "SessionSupport", dependencies: ["PluginHost", "Sessions", "TestSupport"],
+      path: "Tests/Support/SessionSupport", swiftSettings: relaxed),
     .testTarget(
       name: "SessionsTests",
       dependencies: [
-        "AudioQueue", "CJack", "CLiblo", "CRealTime", "Codecs", "FileSupport", "Files", "Graph",
-        "Pictures",
-        "PluginHost",
-        "RealTime", "Server", "Sessions", "System", "TestSupport",
-        "managed-session", "session-editor",
+        "AudioQueue", "CRealTime", "Codecs", "FileSupport", "Files", "Graph", "Pictures",
+        "PluginHost", "RealTime", "Server", "SessionSupport", "Sessions", "System", "TestSupport",
+        "session-editor",
       ],
-      path: "Tests/Unit/SessionsTests", exclude: ["Faults/faulty.c", "Faults/faults.c"],
+      path: "Tests/Unit/SessionsTests", swiftSettings: relaxed),
+    .testTarget(
+      name: "ControlTests",
+      dependencies: [
+        "CJack", "CLiblo", "Control", "FileSupport", "Server", "SessionSupport", "Sessions",
+        "System", "TestSupport", "managed-session",
+      ],
+      path: "Tests/Unit/ControlTests", exclude: ["Faults/faulty.c", "Faults/faults.c"],
       swiftSettings: relaxed),
     // What the tests of sessions kill.
     .executableTarget(

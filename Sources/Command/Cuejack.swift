@@ -1,6 +1,6 @@
 import ArgumentParser
+import Control
 import Glibc
-import Sessions
 import System
 
 /// Runs the command with the words of the process's command line, and ends the process.

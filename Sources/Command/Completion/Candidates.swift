@@ -1,10 +1,10 @@
 import ArgumentParser
+import Control
 import Files
 import Graph
 import Pictures
 import PluginHost
 import Server
-import Sessions
 import System
 
 /// A word that a shell offers, with a description for the shells that show one.

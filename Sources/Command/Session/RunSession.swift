@@ -1,4 +1,5 @@
 import ArgumentParser
+import Control
 import Dispatch
 import Glibc
 import Server

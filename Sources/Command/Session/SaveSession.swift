@@ -1,5 +1,5 @@
 import ArgumentParser
-import Sessions
+import Control
 import System
 
 /// `cuejack session save`.

@@ -1,5 +1,5 @@
 import ArgumentParser
-import Sessions
+import Control
 import System
 
 /// Choosing the running session that a command controls.

@@ -1,3 +1,4 @@
+import Control
 import Dispatch
 import Server
 import Sessions

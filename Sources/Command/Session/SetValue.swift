@@ -1,5 +1,5 @@
 import ArgumentParser
-import Sessions
+import Control
 import System
 
 /// `cuejack set`: sets values of a running session, or performs its actions.

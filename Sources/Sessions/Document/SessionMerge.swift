@@ -1,5 +1,5 @@
 /// The union of two changed versions of a session with a common ancestor.
-struct SessionMerge {
+package struct SessionMerge {
   /// The own version with the other one's changes.
   let merged: JSONValue
   /// Where the other version differs from the ancestor.
@@ -66,7 +66,7 @@ struct SessionMerge {
   }
 
   /// Returns a bounded list of paths for a message.
-  static func words(for paths: [SessionPath]) -> String {
+  package static func words(for paths: [SessionPath]) -> String {
     let most = 10
     let more = paths.count > most ? " and \(paths.count - most) more" : ""
     return paths.prefix(most).map(\.description).joined(separator: ", ") + more

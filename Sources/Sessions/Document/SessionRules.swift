@@ -1,12 +1,12 @@
 import System
 
 extension TextRule {
-  static func hasControls(_ text: String) -> Bool {
+  package static func hasControls(_ text: String) -> Bool {
     text.unicodeScalars.contains { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) }
   }
 
   /// A name of a session, track, bus, recording or group.
-  static let name = TextRule(
+  package static let name = TextRule(
     "1 to 200 bytes without control characters", pattern: "^[^\\u0000-\\u001f\\u007f]+$", upTo: 200
   ) { !$0.isEmpty && !hasControls($0) }
 

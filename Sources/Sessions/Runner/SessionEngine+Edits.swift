@@ -93,7 +93,7 @@ extension SessionEngine {
   // MARK: Controllers
 
   /// Whether a mapping moves a plugin's parameter in the cycle. The session's thread follows the others.
-  static func isBound(_ mapping: SessionMapping) -> Bool {
+  package static func isBound(_ mapping: SessionMapping) -> Bool {
     guard mapping.controller.kind == .controller, let path = try? SessionPath(mapping.target) else {
       return false
     }

@@ -243,7 +243,7 @@ extension SessionEngine {
   }
 
   /// The groups that a MIDI note starts.
-  func groups(triggeredBy number: Int, _ channel: Int) -> [Int] {
+  package func groups(triggeredBy number: Int, _ channel: Int) -> [Int] {
     runs.withLock { runs in
       runs.indices.filter {
         guard case .note(let note) = runs[$0].group?.trigger else { return false }

@@ -77,14 +77,14 @@ extension SessionEngine {
   }
 
   /// Returns why the last take of a recording failed; nil if it did not.
-  func failure(ofRecording name: String) -> String? {
+  package func failure(ofRecording name: String) -> String? {
     recordingFailures.withLock { $0.reasons[name] }
   }
 
   /// Ends recordings that cannot go on: their file cannot be written, or was deleted.
   ///
   /// - Returns: The names of those that have failed since the last call.
-  func takeFailedRecordings() -> Set<String> {
+  package func takeFailedRecordings() -> Set<String> {
     for entry in recorders.withLock({ $0 }) where entry.isStarted {
       var isDeleted = false
       do throws(SoundFileError) {

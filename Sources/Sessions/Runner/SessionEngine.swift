@@ -25,7 +25,7 @@ package final class SessionEngine: Sendable {
     /// Takes messages for people, on any thread.
     package var onMessage: @Sendable (String) -> Void
     /// Called when a recording has failed, on any thread.
-    var onRecordingFailure: @Sendable () -> Void = {}
+    package var onRecordingFailure: @Sendable () -> Void = {}
 
     package init(
       clientName: String, connectsToCard: Bool = true, threads: Int = 1,
@@ -57,9 +57,9 @@ package final class SessionEngine: Sendable {
   package let folder: SessionFolder
   package let device: Device
   package let plan: SessionPlan
-  let session: SessionMixer
+  package let session: SessionMixer
   /// The players of the tracks, in order; nil for a track without sound.
-  let players: [FilePlayer?]
+  package let players: [FilePlayer?]
   let options: Options
   private let current: Mutex<SessionDocument>
   let runs: Mutex<[Run]>
@@ -144,7 +144,7 @@ package final class SessionEngine: Sendable {
   /// The document that runs, with all edits.
   package var document: SessionDocument { current.withLock { $0 } }
 
-  func replaceDocument(_ document: SessionDocument) { current.withLock { $0 = document } }
+  package func replaceDocument(_ document: SessionDocument) { current.withLock { $0 = document } }
 
   // MARK: Coming up
 
@@ -223,7 +223,7 @@ package final class SessionEngine: Sendable {
   }
 
   /// Whether a server runs the cycles by itself.
-  var isLive: Bool { unsafe device.client.handle != nil }
+  package var isLive: Bool { unsafe device.client.handle != nil }
 
   /// Waits until the graph has taken all edits.
   func awaitSettled(seconds: Double) {

@@ -1,6 +1,6 @@
 import Glibc
-import Graph
-import PluginHost
+package import Graph
+package import PluginHost
 import RealTime
 import Server
 import System
@@ -9,7 +9,7 @@ import System
 /// which keeps them in step.
 ///
 /// Its nodes and wires are made before a device runs it; gains and plugins change afterwards. Any thread.
-struct SessionMixer: Sendable {
+package struct SessionMixer: Sendable {
   let graph: Graph
   /// The sources, of which the track's queue fills the memory.
   let sources: [NodeID]
@@ -19,7 +19,7 @@ struct SessionMixer: Sendable {
   /// The name of the MIDI input port; nil if nothing takes MIDI.
   let midiInput: String?
   /// The tap of the MIDI input; nil if no controller and no note concerns the session.
-  let tap: MIDITap?
+  package let tap: MIDITap?
   /// The node of the JACK ports.
   let exit: NodeID
 
@@ -224,7 +224,7 @@ struct SessionMixer: Sendable {
   }
 
   /// Whether a track's balance can change: it has two channels behind its chain.
-  func canPan(_ track: Int) -> Bool { isStereo[track] }
+  package func canPan(_ track: Int) -> Bool { isStereo[track] }
 
   /// Lets the sound of some tracks into their chains, or fades it out, all in one edit.
   func setOpen(_ tracks: [Int], _ isOpen: Bool) throws(HostError) {
@@ -237,7 +237,7 @@ struct SessionMixer: Sendable {
   // MARK: Plugins
 
   /// Returns the instances of the plugin at a path such as `tracks[1].chain[0]`.
-  func instances(at path: SessionPath) -> [(id: NodeID, plugin: any HostedPlugin)] {
+  package func instances(at path: SessionPath) -> [(id: NodeID, plugin: any HostedPlugin)] {
     guard path.steps.count == 4, case .index(let owner) = path.steps[1],
       case .index(let index) = path.steps[3]
     else { return [] }
@@ -258,5 +258,5 @@ struct SessionMixer: Sendable {
   }
 
   /// Latency in frames from the sources to the ports.
-  var latencyFrames: Int { (try? graph.latency(of: exit)) ?? 0 }
+  package var latencyFrames: Int { (try? graph.latency(of: exit)) ?? 0 }
 }

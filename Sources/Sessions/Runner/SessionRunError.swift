@@ -28,22 +28,23 @@ package enum SessionRunError: Error, Sendable, CustomStringConvertible {
   }
 
   /// Runs `body` and wraps its error.
-  static func session<R>(_ body: () throws(SessionError) -> R) throws(SessionRunError) -> R {
+  package static func session<R>(_ body: () throws(SessionError) -> R) throws(SessionRunError) -> R
+  {
     do throws(SessionError) { return try body() } catch { throw .session(error) }
   }
 
   /// Runs `body` and wraps its error.
-  static func host<R>(_ body: () throws(HostError) -> R) throws(SessionRunError) -> R {
+  package static func host<R>(_ body: () throws(HostError) -> R) throws(SessionRunError) -> R {
     do throws(HostError) { return try body() } catch { throw .host(error) }
   }
 
   /// Runs `body` and wraps its error.
-  static func server<R>(_ body: () throws(ServerError) -> R) throws(SessionRunError) -> R {
+  package static func server<R>(_ body: () throws(ServerError) -> R) throws(SessionRunError) -> R {
     do throws(ServerError) { return try body() } catch { throw .server(error) }
   }
 
   /// Runs `body` and wraps its error.
-  static func file<R>(_ body: () throws(SoundFileError) -> R) throws(SessionRunError) -> R {
+  package static func file<R>(_ body: () throws(SoundFileError) -> R) throws(SessionRunError) -> R {
     do throws(SoundFileError) { return try body() } catch { throw .file(error) }
   }
 }

@@ -4,7 +4,7 @@ import Synchronization
 /// What a running session adds to its document when it is saved.
 extension SessionEngine {
   /// Returns what a save of the document's plugins writes: for each one that runs, a free folder for its state.
-  func stateTargets(of document: SessionDocument, in folder: SessionFolder)
+  package func stateTargets(of document: SessionDocument, in folder: SessionFolder)
     throws(SessionError) -> [StateTarget]
   {
     var targets: [StateTarget] = []
@@ -28,7 +28,7 @@ extension SessionEngine {
   /// Writes the connections of the session's ports into a document: those that exist, and those that are
   /// made when the other port appears. They name the client after the session, whatever it is called now.
   /// Connections of ports that the session no longer has are dropped.
-  func capture(_ document: inout SessionDocument) {
+  package func capture(_ document: inout SessionDocument) {
     let known = device.knownConnections.filter { portNames.contains($0.port) }
     func keeps(_ ports: [String], _ others: [String]) -> Bool {
       others.enumerated().allSatisfy { index, other in

@@ -4,23 +4,23 @@ import PluginHost
 import System
 
 /// A running plugin of a session and the folder for its state.
-struct StateTarget: Sendable {
+package struct StateTarget: Sendable {
   /// The plugin's path, such as `tracks[0].chain[1]`, and what the document says of it.
   let path: SessionPath
-  let plugin: SessionPlugin
+  package let plugin: SessionPlugin
   let instance: any HostedPlugin
   /// The state's folder, as the document names it.
-  let name: String
+  package let name: String
 }
 
 /// The states of a session's plugins in new folders, on disk.
-struct StateCapture: Sendable {
+package struct StateCapture: Sendable {
   /// The folders that were written.
-  private(set) var names: [String] = []
+  package private(set) var names: [String] = []
   /// The state of each plugin from now on, by the plugin's path.
   private var states: [SessionPath: String] = [:]
   /// Remarks for the user, one for each plugin that could not save.
-  private(set) var remarks: [String] = []
+  package private(set) var remarks: [String] = []
 
   /// Seconds that all plugins have. A process that hangs is killed before that.
   private static let patience = 35.0
@@ -37,7 +37,7 @@ struct StateCapture: Sendable {
   ///   - folder: The session's folder, or that of a copy.
   ///   - source: The folder of the states that the plugins have.
   /// - Throws: `SessionRunError` if a state cannot be written. The new folders are removed then.
-  init(_ targets: [StateTarget], into folder: SessionFolder, from source: SessionFolder)
+  package init(_ targets: [StateTarget], into folder: SessionFolder, from source: SessionFolder)
     throws(SessionRunError)
   {
     if targets.isEmpty { return }
@@ -125,7 +125,7 @@ struct StateCapture: Sendable {
   }
 
   /// Returns a document with these states.
-  func applied(to document: SessionDocument) -> SessionDocument {
+  package func applied(to document: SessionDocument) -> SessionDocument {
     var document = document
     for (path, state) in states {
       guard case .index(let owner) = path.steps[1], case .index(let index) = path.steps[3] else {

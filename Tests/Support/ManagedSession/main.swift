@@ -1,6 +1,6 @@
+import Control
 import Foundation
 import Server
-import Sessions
 import Synchronization
 import System
 

@@ -1,5 +1,5 @@
+import Control
 import Foundation
-import Sessions
 import Synchronization
 
 /// OSC packets for the remote control of a session. A case has ten of them, one after another, each behind

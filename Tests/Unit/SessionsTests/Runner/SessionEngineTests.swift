@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SessionSupport
 import Synchronization
 import TestSupport
 import Testing

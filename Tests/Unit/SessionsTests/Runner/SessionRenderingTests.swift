@@ -1,6 +1,7 @@
 import FileSupport
 import Foundation
 import Server
+import SessionSupport
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import Foundation
-import PluginHost
 import Server
+import SessionSupport
 import TestSupport
 import Testing
 
@@ -12,14 +12,6 @@ final class SessionRig {
   let server: HandDrivenServer
   let engine: SessionEngine
   private let messages: Messages
-
-  /// What the engine told people.
-  final class Messages: @unchecked Sendable {
-    private let lock = NSLock()
-    private var _lines: [String] = []
-    func add(_ line: String) { lock.withLock { _lines.append(line) } }
-    var lines: [String] { lock.withLock { _lines } }
-  }
 
   init(
     _ document: SessionDocument, in folder: URL, sampleRate: Double = 48000,
@@ -69,19 +61,4 @@ final class SessionRig {
     }
     return Array(all[frames])
   }
-}
-
-/// Runs `cuejack` to validate a plugin. The sessions of a test read the result from the cache, because the test
-/// program itself validates no plugin.
-func validate(_ plugin: String) throws {
-  let validator = PluginValidator(executable: try builtProduct(named: "cuejack").path)
-  let report = try validator.plugin(plugin, in: World())
-  #expect(report.failures == [])
-}
-
-/// Returns a session with a track for each list of files.
-func session(_ tracks: [(name: String, files: [WaveFile])]) -> SessionDocument {
-  var document = SessionDocument(name: "session")
-  document.tracks = tracks.map { SessionTrack(name: $0.name, files: $0.files.map(\.path)) }
-  return document
 }

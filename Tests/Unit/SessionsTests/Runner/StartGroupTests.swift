@@ -1,5 +1,6 @@
 import Foundation
 import Server
+import SessionSupport
 import TestSupport
 import Testing
 

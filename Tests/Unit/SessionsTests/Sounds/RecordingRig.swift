@@ -4,6 +4,7 @@ import Codecs
 import Files
 import Foundation
 import RealTime
+import SessionSupport
 import TestSupport
 import Testing
 
@@ -14,7 +15,7 @@ final class RecordingRig {
   let server = HandDrivenServer()
   let recorder: FileRecorder
   let parts: RecordingParts
-  let messages = SessionRig.Messages()
+  let messages = Messages()
   let done: Completed
   private let transport = UnsafeMutablePointer<cue_transport>.allocate(capacity: 1)
 

@@ -1,0 +1,412 @@
+import Sessions
+import System
+
+/// The rules of remote control without a socket: takes packets and returns the answers to them.
+///
+/// | message | what it does |
+/// | --- | --- |
+/// | ADDRESS VALUE… | sets a parameter, or performs an action |
+/// | ADDRESS | answers with the address and its values; performs an action without arguments |
+/// | `/cuejack/get s` | the same for the address, or all addresses of the pattern, in the text |
+/// | `/cuejack/list i` | answers with a bundle of `/cuejack/node`, from the node of this number on |
+/// | `/cuejack/subscribe s` or `sf` | sends the values of an address or pattern, with a period in seconds |
+/// | `/cuejack/unsubscribe` or `s` | ends all subscriptions of the sender, or one |
+/// | `/cuejack/ping i` | answers with `/cuejack/pong i` when all that the sender asked before is done or refused |
+/// | `/cuejack/alive` | answers with `/cuejack/alive` at once |
+///
+/// An address may be a pattern. Each refused message is answered with `/cuejack/error ss`: the address
+/// and the reason. `/cuejack/remark ss` says what people are to know of a message that was carried out. A
+/// malformed packet has no effect and no answer. One thread at a time.
+package struct RemoteDesk {
+  /// A packet to send.
+  package struct Answer {
+    package let bytes: [UInt8]
+    package let destination: OSCAddress
+  }
+
+  private let target: any RemoteTarget
+  private var version: Int?
+  private var nodes: [RemoteNode] = []
+  private var byAddress: [Name: RemoteNode] = [:]
+  private var subscriptions: [Subscription] = []
+  private var pending: [Pending] = []
+  private var pings: [Ping] = []
+  /// Number of the work that was begun last.
+  private var latestWork = 0
+
+  /// Seconds that a subscription lasts unless it is renewed.
+  package static let lifetime = 30.0
+  /// Shortest and longest period of a subscription, in seconds.
+  package static let periods = 0.02...10.0
+  /// Most subscriptions of all senders.
+  package static let mostSubscriptions = 64
+  /// Most nodes in an answer to `/cuejack/list`.
+  static let nodesPerList = 32
+
+  /// Seconds for which a message waits for its own work, so that the next ones find it done.
+  private static let patience = 0.5
+  /// Most messages whose work goes on, and most pings that wait for such work.
+  private static let mostPending = 64
+
+  package init(_ target: any RemoteTarget) { self.target = target }
+
+  /// Work that goes on, and the message that asked for it.
+  private struct Pending {
+    let number: Int
+    let work: RemoteWork
+    let address: String
+    let source: OSCAddress
+  }
+
+  /// A ping that waits for the sender's work up to a number.
+  private struct Ping {
+    let arguments: [OSCValue]
+    let source: OSCAddress
+    let latestWork: Int
+  }
+
+  private struct Subscription {
+    let pattern: AddressPattern
+    let subscriber: OSCAddress
+    var period: UInt64
+    /// Host times in nanoseconds: of the next message, and of the end.
+    var due: UInt64
+    var end: UInt64
+    /// The values sent last, by address.
+    var sent: [Name: [OSCValue]] = [:]
+    /// The matching nodes, as of a version of the address space.
+    var matches: [RemoteNode] = []
+    var version: Int?
+  }
+
+  /// Returns the answers to a packet.
+  ///
+  /// - Parameter now: Host time in nanoseconds.
+  package mutating func receive(_ bytes: [UInt8], from source: OSCAddress, now: UInt64) -> [Answer]
+  {
+    guard let messages = try? OSCPacket.messages(in: bytes) else { return [] }
+    var answers: [OSCMessage] = []
+    for message in messages {
+      refresh()
+      do throws(RemoteError) {
+        try handle(message, source, now, &answers)
+      } catch {
+        answers.append(Self.error(error, of: message))
+      }
+    }
+    return Self.packets(answers, to: source)
+  }
+
+  /// Returns the messages of subscriptions that are due, and the seconds until the next ones; nil for
+  /// none.
+  package mutating func tick(now: UInt64) -> (answers: [Answer], pause: Double?) {
+    var answers = followWork()
+    // Work does not tell when it ends.
+    let pause = pending.isEmpty ? nil : 0.02
+    subscriptions.removeAll { $0.end <= now }
+    if subscriptions.isEmpty { return (answers, pause) }
+    refresh()
+    for index in subscriptions.indices where subscriptions[index].due <= now {
+      let messages = due(index)
+      answers += Self.packets(messages, to: subscriptions[index].subscriber)
+      // Periods that were missed are not made up for.
+      let (due, period) = (subscriptions[index].due, subscriptions[index].period)
+      subscriptions[index].due = due + period > now ? due + period : now + period
+    }
+    let next = subscriptions.map { min($0.due, $0.end) }.min() ?? now
+    return (answers, min(pause ?? .infinity, Double(next > now ? next - now : 0) / 1e9))
+  }
+
+  /// Returns the answers to messages whose work has ended, and to pings that have waited for it.
+  private mutating func followWork() -> [Answer] {
+    if pending.isEmpty { return [] }
+    var answers: [Answer] = []
+    pending.removeAll { entry in
+      guard let outcome = entry.work.outcome(within: 0) else { return false }
+      answers += Self.packets(Self.answers(to: entry.address, outcome), to: entry.source)
+      return true
+    }
+    pings.removeAll { ping in
+      let isWaiting = pending.contains {
+        $0.source == ping.source && $0.number <= ping.latestWork
+      }
+      if isWaiting { return false }
+      answers += Self.packets([OSCMessage("/cuejack/pong", ping.arguments)], to: ping.source)
+      return true
+    }
+    return answers
+  }
+
+  private static func answers(to address: String, _ outcome: RemoteWork.Outcome) -> [OSCMessage] {
+    switch outcome {
+    case .success(let remarks):
+      remarks.map { OSCMessage("/cuejack/remark", .string(address), .string($0)) }
+    case .failure(let error): [Self.error(error, of: OSCMessage(address))]
+    }
+  }
+
+  /// Answers a message when its work has ended: now if that is soon.
+  private mutating func follow(
+    _ work: RemoteWork?, of address: String, _ source: OSCAddress, _ answers: inout [OSCMessage]
+  ) throws(RemoteError) {
+    guard let work else { return }
+    let isBusy = pending.contains { $0.source == source }
+    if let outcome = work.outcome(within: isBusy ? 0 : Self.patience) {
+      answers += Self.answers(to: address, outcome)
+      return
+    }
+    guard pending.count < Self.mostPending else {
+      throw .refused(address, "the session is busy: whether this is done is not told")
+    }
+    latestWork += 1
+    pending.append(Pending(number: latestWork, work: work, address: address, source: source))
+  }
+
+  private mutating func ping(
+    _ arguments: [OSCValue], _ source: OSCAddress, _ answers: inout [OSCMessage]
+  ) throws(RemoteError) {
+    guard let last = pending.last(where: { $0.source == source }) else {
+      answers.append(OSCMessage("/cuejack/pong", arguments))
+      return
+    }
+    guard pings.count < Self.mostPending else {
+      throw .refused("/cuejack/ping", "\(Self.mostPending) pings wait already")
+    }
+    pings.append(Ping(arguments: arguments, source: source, latestWork: last.number))
+  }
+
+  /// Ends the subscriptions of a program.
+  private mutating func unsubscribe(_ subscriber: OSCAddress) {
+    subscriptions.removeAll { $0.subscriber == subscriber }
+  }
+
+  /// Forgets a program that no longer receives.
+  package mutating func forget(_ source: OSCAddress) {
+    unsubscribe(source)
+    pending.removeAll { $0.source == source }
+    pings.removeAll { $0.source == source }
+  }
+
+  /// Reads the address space again if it has changed.
+  private mutating func refresh() {
+    let current = target.remoteVersion
+    if version == current { return }
+    version = current
+    nodes = target.remoteNodes
+    byAddress = Dictionary(
+      nodes.map { (Name($0.address), $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private mutating func due(_ index: Int) -> [OSCMessage] {
+    if subscriptions[index].version != version {
+      let pattern = subscriptions[index].pattern
+      subscriptions[index].version = version
+      subscriptions[index].matches = nodes.filter {
+        $0.kind != .action && pattern.matches($0.address)
+      }
+    }
+    var messages: [OSCMessage] = []
+    for node in subscriptions[index].matches {
+      guard let values = target.remoteValues(at: node.address) else { continue }
+      if node.kind != .meter {
+        if subscriptions[index].sent[Name(node.address)] == values { continue }
+        subscriptions[index].sent[Name(node.address)] = values
+      }
+      messages.append(OSCMessage(node.address, values))
+    }
+    return messages
+  }
+
+  /// Returns messages in packets of at most 8000 bytes, except single messages that are larger.
+  private static func packets(_ messages: [OSCMessage], to destination: OSCAddress) -> [Answer] {
+    var packets: [Answer] = []
+    var rest = messages[...]
+    while let first = rest.popFirst() {
+      var part = [first]
+      var bytes = (try? first.encoded().count) ?? 0
+      while let next = rest.first, let more = try? next.encoded().count, bytes + more < 8000 {
+        part.append(next)
+        bytes += more + 4
+        rest.removeFirst()
+      }
+      let packet = part.count == 1 ? try? first.encoded() : try? OSCPacket.bundle(of: part)
+      if let packet { packets.append(Answer(bytes: packet, destination: destination)) }
+    }
+    return packets
+  }
+
+  private static func error(_ error: RemoteError, of message: OSCMessage) -> OSCMessage {
+    if case .refused(let address, let reason) = error {
+      return OSCMessage("/cuejack/error", .string(address), .string(reason))
+    }
+    return OSCMessage("/cuejack/error", .string(message.address), .string("\(error)"))
+  }
+}
+
+// MARK: Messages
+
+extension RemoteDesk {
+  /// Messages that only answers have. They are ignored, so that two sessions cannot answer each other
+  /// for ever.
+  private static let answers: Set = [
+    "/cuejack/error", "/cuejack/node", "/cuejack/pong", "/cuejack/remark", "/cuejack/subscribed",
+    "/cuejack/unsubscribed",
+  ]
+
+  private mutating func handle(
+    _ message: OSCMessage, _ source: OSCAddress, _ now: UInt64, _ answers: inout [OSCMessage]
+  ) throws(RemoteError) {
+    if Self.answers.contains(message.address) { return }
+    let arguments = message.arguments
+    switch (message.address, message.types) {
+    case ("/cuejack/ping", "i"): try ping(arguments, source, &answers)
+    case ("/cuejack/alive", ""): answers.append(message)
+    case ("/cuejack/get", "s"):
+      for node in try found(arguments[0].text ?? "") { answers.append(try value(of: node)) }
+    case ("/cuejack/list", ""): list(from: 0, &answers)
+    case ("/cuejack/list", "i"): list(from: Int(arguments[0].number ?? 0), &answers)
+    // The end of a list, which only answers have.
+    case ("/cuejack/list", "iii"): return
+    case ("/cuejack/subscribe", "s"), ("/cuejack/subscribe", "sf"), ("/cuejack/subscribe", "sd"),
+      ("/cuejack/subscribe", "si"):
+      answers.append(
+        try subscribe(
+          arguments[0].text ?? "", period: arguments.dropFirst().first?.number ?? 0.1, source, now))
+    case ("/cuejack/unsubscribe", ""):
+      unsubscribe(source)
+      answers.append(OSCMessage("/cuejack/unsubscribed", .string("*")))
+    case ("/cuejack/unsubscribe", "s"):
+      let text = arguments[0].text ?? ""
+      subscriptions.removeAll { $0.subscriber == source && $0.pattern.text == text }
+      answers.append(OSCMessage("/cuejack/unsubscribed", .string(text)))
+    case ("/cuejack/ping", _), ("/cuejack/get", _), ("/cuejack/list", _),
+      ("/cuejack/subscribe", _), ("/cuejack/unsubscribe", _):
+      throw .refused(message.address, "it does not take the types “\(message.types)”")
+    default:
+      let nodes = try found(message.address)
+      // One refusal does not keep the others of a pattern from being set.
+      for node in nodes {
+        do throws(RemoteError) {
+          try apply(arguments, to: node, source, &answers)
+        } catch {
+          answers.append(Self.error(error, of: message))
+        }
+      }
+    }
+  }
+
+  /// Returns the node of an address, or all nodes of a pattern.
+  private func found(_ address: String) throws(RemoteError) -> [RemoteNode] {
+    if let node = byAddress[Name(address)] { return [node] }
+    guard AddressPattern.isPattern(address) else {
+      throw .refused(address, "the session has no such address")
+    }
+    guard let pattern = AddressPattern(address) else {
+      throw .refused(address, "it is malformed, or too long a pattern")
+    }
+    let matches = nodes.filter { pattern.matches($0.address) }
+    if matches.isEmpty { throw .refused(address, "no address of the session matches") }
+    return matches
+  }
+
+  private mutating func apply(
+    _ arguments: [OSCValue], to node: RemoteNode, _ source: OSCAddress,
+    _ answers: inout [OSCMessage]
+  ) throws(RemoteError) {
+    switch node.kind {
+    case .action where node.types.isEmpty && arguments.count == 1:
+      // Buttons of controllers send 1 when they are pressed, and 0 when they are released.
+      let isPressed: Bool
+      switch arguments[0] {
+      case .bool(let flag): isPressed = flag
+      case .impulse: isPressed = true
+      default:
+        guard let number = arguments[0].number else {
+          throw node.refusal("it takes no arguments, or one number")
+        }
+        isPressed = number != 0
+      }
+      if isPressed {
+        try follow(target.perform(node.address, []), of: node.address, source, &answers)
+      }
+    case .action:
+      try follow(
+        target.perform(node.address, node.accepted(arguments)), of: node.address, source, &answers)
+    case _ where arguments.isEmpty: answers.append(try value(of: node))
+    case .parameter:
+      try follow(
+        target.setRemote(node.address, to: node.accepted(arguments)), of: node.address, source,
+        &answers)
+    case .state, .meter: throw node.refusal("it can only be read")
+    }
+  }
+
+  private func value(of node: RemoteNode) throws(RemoteError) -> OSCMessage {
+    if node.kind == .action { throw node.refusal("it is an action, and has no value") }
+    guard let values = target.remoteValues(at: node.address) else {
+      throw node.refusal("the session has no such address any more")
+    }
+    return OSCMessage(node.address, values)
+  }
+
+  /// Lists nodes, and tells the number of the first one, how many follow, and how many there are.
+  private func list(from first: Int, _ answers: inout [OSCMessage]) {
+    let start = min(max(first, 0), nodes.count)
+    let part = nodes[start...].prefix(Self.nodesPerList)
+    answers += part.map(\.message)
+    answers.append(
+      OSCMessage(
+        "/cuejack/list", .int(Int32(start)), .int(Int32(part.count)), .int(Int32(nodes.count))))
+  }
+
+  private mutating func subscribe(
+    _ address: String, period: Double, _ source: OSCAddress, _ now: UInt64
+  ) throws(RemoteError) -> OSCMessage {
+    guard let pattern = AddressPattern(address) else {
+      throw .refused(address, "it is no address, or too long a pattern")
+    }
+    guard nodes.contains(where: { $0.kind != .action && pattern.matches($0.address) }) else {
+      throw .refused(address, "no value of the session matches")
+    }
+    guard period.isFinite else { throw .refused(address, "\(period) is no period") }
+    let seconds = min(max(period, Self.periods.lowerBound), Self.periods.upperBound)
+    let end = now + UInt64(Self.lifetime * 1e9)
+    let same = subscriptions.firstIndex { $0.subscriber == source && $0.pattern == pattern }
+    if let same {
+      subscriptions[same].period = UInt64(seconds * 1e9)
+      subscriptions[same].end = end
+      subscriptions[same].due = min(subscriptions[same].due, now + UInt64(seconds * 1e9))
+    } else {
+      guard subscriptions.count < Self.mostSubscriptions else {
+        throw .refused(address, "there are \(Self.mostSubscriptions) subscriptions already")
+      }
+      subscriptions.append(
+        Subscription(
+          pattern: pattern, subscriber: source, period: UInt64(seconds * 1e9), due: now, end: end))
+    }
+    return OSCMessage(
+      "/cuejack/subscribed", .string(address), .float(Float(seconds)), .float(Float(Self.lifetime)))
+  }
+}
+
+extension RemoteNode {
+  /// The message that lists the node.
+  var message: OSCMessage {
+    OSCMessage(
+      "/cuejack/node", .string(address), .string(kind.rawValue), .string(types),
+      lowest.map { .double($0) } ?? .null, highest.map { .double($0) } ?? .null,
+      .string(unit ?? ""), .string(summary))
+  }
+
+  /// Reads a message that lists a node; nil if it is none.
+  package init?(_ message: OSCMessage) {
+    let values = message.arguments
+    guard message.address == "/cuejack/node", values.count == 7, let address = values[0].text,
+      let kind = values[1].text.flatMap({ Kind(rawValue: $0) }), let types = values[2].text,
+      let unit = values[5].text, let summary = values[6].text
+    else { return nil }
+    self.init(
+      address: address, kind, types: types, lowest: values[3].number, highest: values[4].number,
+      unit: unit.isEmpty ? nil : unit, summary: summary)
+  }
+}

@@ -1,0 +1,80 @@
+import Server
+package import Sessions
+import Synchronization
+import Timeline
+
+/// Remote control of a running session: the addresses of `RemoteControl`.
+extension RunningSession: RemoteTarget {
+  package var remoteVersion: Int { version.load(ordering: .relaxed) }
+
+  package var remoteNodes: [RemoteNode] { table.nodes }
+
+  /// The address space, made anew for each session that is opened.
+  private var table: RemoteTable {
+    let (version, engine) = (remoteVersion, engine)
+    return remoteTable.withLock { table in
+      if table.version != version { table = RemoteTable(version: version, of: engine) }
+      return table
+    }
+  }
+
+  package func remoteValues(at address: String) -> [OSCValue]? {
+    guard let engine, let control = table[address] else { return nil }
+    return control.read(self, engine)
+  }
+
+  package func setRemote(_ address: String, to values: [OSCValue]) throws(RemoteError)
+    -> RemoteWork?
+  { try act(address, values) }
+
+  package func perform(_ address: String, _ arguments: [OSCValue]) throws(RemoteError)
+    -> RemoteWork?
+  { try act(address, arguments) }
+
+  private func act(_ address: String, _ values: [OSCValue]) throws(RemoteError) -> RemoteWork {
+    guard let control = table[address] else {
+      throw .refused(address, "the session has no such address")
+    }
+    let work = RemoteWork()
+    let end = { @Sendable (outcome: Result<[String], SessionRunError>) in
+      work.end(outcome.mapError { .refused(address, "\($0)") })
+    }
+    switch control.act {
+    case .now(let action):
+      begin { session throws(SessionRunError) in
+        try action(session, values)
+      } then: { outcome in
+        end(outcome.map { [] })
+      }
+    case .save: save(then: end)
+    }
+    return work
+  }
+
+  // MARK: What only messages ask
+
+  /// Starts everything that waits for no event of its own on a frame of JACK's frame time: below 2³² the value
+  /// of the 32-bit counter that is nearest to now.
+  func start(atFrame number: Int64) throws(SessionRunError) {
+    let engine = try running()
+    if engine.usesTransport { throw .refused("JACK's transport starts the session") }
+    let device = engine.device
+    let frame =
+      number < 1 << 32
+      ? DeviceTime.widen(UInt32(truncatingIfNeeded: number), near: device.now) : number
+    if frame <= device.now + Int64(engine.session.latencyFrames) {
+      throw .refused("the frame \(number) has passed")
+    }
+    try engine.start(engine.manualGroups, at: frame)
+  }
+
+  /// Arms or disarms all recordings, for the next start.
+  package func arm(_ isArmed: Bool) throws(SessionRunError) {
+    for index in try running().document.recordings.indices { try setArmed(index, isArmed) }
+  }
+
+  func setArmed(_ recording: Int, _ isArmed: Bool) throws(SessionRunError) {
+    let path = SessionPath([.key("recordings"), .index(recording)]).appending(key: "armed")
+    try apply(.set(path, .flag(isArmed)))
+  }
+}

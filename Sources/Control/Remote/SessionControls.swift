@@ -1,0 +1,317 @@
+import Glibc
+import PluginHost
+import Server
+import Sessions
+import System
+import Timeline
+
+// The addresses of a session: docs/remote.md lists them. Tracks, buses, recordings, groups and plugins
+// count from 1.
+
+extension RemoteControl {
+  /// Returns everything that a session offers. If two things have one address, the first one counts.
+  static func all(of engine: SessionEngine) -> [RemoteControl] {
+    let document = engine.document
+    return whole(document)
+      + document.tracks.indices.flatMap { track($0, engine) }
+      + document.buses.indices.flatMap { bus($0, engine) }
+      + document.recordings.indices.flatMap { recording($0) }
+      + document.groups.indices.flatMap { group($0, document.groups[$0]) }
+  }
+
+  /// The keys of the terminal, the position and the health of the session.
+  private static func whole(_ document: SessionDocument) -> [RemoteControl] {
+    var controls: [RemoteControl] = [
+      .action("start", "start all armed tracks on one frame") {
+        session, _ throws(SessionRunError) in
+        try session.start()
+      },
+      .action(
+        "start/at", types: "h", range: 0...9e15, unit: "frames",
+        "start on a frame of JACK's frame time"
+      ) { session, values throws(SessionRunError) in
+        try session.start(atFrame: Int64(values[0].number ?? 0))
+      },
+      .action("stop", "stop all tracks and go back to the beginning") {
+        session, _ throws(SessionRunError) in try session.stop()
+      },
+      .action("pause", "pause all tracks, or go on") { session, _ throws(SessionRunError) in
+        try session.pause()
+      },
+      .action("next", "move to the next start of a track") { session, _ throws(SessionRunError) in
+        try session.next()
+      },
+      .action("locate", types: "d", range: 0...1e9, unit: "s", "move to a position") {
+        session, values throws(SessionRunError) in
+        try session.locate(to: values[0].number ?? 0)
+      },
+      .action("move", types: "d", range: -1e9...1e9, unit: "s", "move by a time") {
+        session, values throws(SessionRunError) in
+        try session.locate(to: max(0, session.position + (values[0].number ?? 0)))
+      },
+      RemoteControl(
+        node: RemoteNode("save", .action, summary: "save the session"), read: { _, _ in nil },
+        act: .save),
+      .action("quit", "end the session without saving it") { session, _ in session.askToQuit() },
+      .reading("name", types: "s", "the name of the session") { _, engine in
+        [.string(engine.document.name)]
+      },
+      .reading("running", types: "T", "whether the session plays") { _, engine in
+        [.bool(engine.isPlaying)]
+      },
+      .reading("recording", types: "T", "whether the session records") { _, engine in
+        [.bool(engine.isRecording)]
+      },
+      .reading("dirty", types: "T", "whether there are unsaved changes") { session, _ in
+        [.bool(session.hasEdits)]
+      },
+      .reading("position", .meter, types: "d", unit: "s", "the position") { session, _ in
+        [.double(session.position)]
+      },
+      .reading("frame", .meter, types: "h", unit: "frames", "JACK's frame time") { _, engine in
+        [.long(engine.device.now)]
+      },
+      .reading("load", .meter, types: "f", unit: "%", "the server's load") { _, engine in
+        [.float(engine.device.client.load)]
+      },
+      .reading("xruns", types: "i", "xruns since the session was opened") { _, engine in
+        [.int(Int32(clamping: engine.device.xruns))]
+      },
+    ]
+    if !document.recordings.isEmpty {
+      let armed = RemoteNode(
+        "armed", .parameter, types: "T", summary: "whether all recordings are armed")
+      controls.append(
+        RemoteControl(
+          node: armed,
+          read: { _, engine in [.bool(engine.document.recordings.allSatisfy(\.armed))] },
+          act: .now { session, values throws(SessionRunError) in
+            try session.arm(values.first == .bool(true))
+          }))
+    }
+    return controls
+  }
+
+  // MARK: Tracks and buses
+
+  private static func track(_ index: Int, _ engine: SessionEngine) -> [RemoteControl] {
+    let name = "tracks/\(index + 1)"
+    let path = SessionPath([.key("tracks"), .index(index)])
+    let channels = engine.plan.tracks[index].facts.channels
+    var controls: [RemoteControl] = [
+      .reading("\(name)/name", types: "s", "the name of track \(index + 1)") { _, engine in
+        [.string(engine.document.tracks[index].name)]
+      },
+      .value(
+        "\(name)/gain", path.appending(key: "volume"), types: "f", range: -120...24, unit: "dB",
+        "the gain of track \(index + 1)"
+      ) { .float(Float($0.tracks[index].volume)) },
+      .value(
+        "\(name)/mute", path.appending(key: "mute"), types: "T",
+        "whether track \(index + 1) is silent"
+      ) { .bool($0.tracks[index].mute) },
+      .value(
+        "\(name)/solo", path.appending(key: "solo"), types: "T",
+        "whether only track \(index + 1) is heard"
+      ) { .bool($0.tracks[index].solo) },
+      .reading(
+        "\(name)/peak", .meter, types: String(repeating: "f", count: channels), unit: "dB",
+        "the peaks of track \(index + 1), which fall by 20 dB per second"
+      ) { session, _ in
+        let peaks = session.trackPeaks
+        return (0..<channels).map { channel in
+          let peak =
+            peaks.indices.contains(index) && peaks[index].indices.contains(channel)
+            ? peaks[index][channel] : 0
+          return .float(decibels(peak, atLeast: -120))
+        }
+      },
+    ]
+    // A track with one port has no balance.
+    if engine.session.canPan(index) {
+      controls.insert(
+        .value(
+          "\(name)/pan", path.appending(key: "pan"), types: "f", range: -1...1,
+          "the balance of track \(index + 1)"
+        ) { .float(Float($0.tracks[index].pan)) }, at: 2)
+    }
+    return controls
+      + chain(name, path, engine.document.tracks[index].chain.count, engine) {
+        $0.tracks[index].chain
+      }
+  }
+
+  private static func bus(_ index: Int, _ engine: SessionEngine) -> [RemoteControl] {
+    let name = "buses/\(index + 1)"
+    let path = SessionPath([.key("buses"), .index(index)])
+    return [
+      .reading("\(name)/name", types: "s", "the name of bus \(index + 1)") { _, engine in
+        [.string(engine.document.buses[index].name)]
+      },
+      .value(
+        "\(name)/gain", path.appending(key: "gain"), types: "f", range: -120...24, unit: "dB",
+        "the gain of bus \(index + 1)"
+      ) { .float(Float($0.buses[index].gain)) },
+      .value(
+        "\(name)/mute", path.appending(key: "mute"), types: "T",
+        "whether bus \(index + 1) is silent"
+      ) { .bool($0.buses[index].mute) },
+    ]
+      + chain(name, path, engine.document.buses[index].chain.count, engine) {
+        $0.buses[index].chain
+      }
+  }
+
+  /// The plugins of a track or a bus: bypass, controls and parameters.
+  private static func chain(
+    _ name: String, _ owner: SessionPath, _ count: Int, _ engine: SessionEngine,
+    _ chain: @escaping @Sendable (SessionDocument) -> [SessionPlugin]
+  ) -> [RemoteControl] {
+    (0..<count).flatMap { index -> [RemoteControl] in
+      let path = owner.appending(key: "chain").appending(index: index)
+      guard let plugin = engine.session.instances(at: path).first?.plugin else { return [] }
+      let bypass = RemoteControl.value(
+        "\(name)/bypass/\(index + 1)", path.appending(key: "bypass"), types: "T",
+        "whether \(plugin.description.name) is bypassed"
+      ) { chain($0)[index].bypass ? .bool(true) : .bool(false) }
+      let parameters = path.appending(key: "parameters")
+      return [bypass]
+        + controls(of: plugin, at: path, "\(name)/plugins/\(index + 1)", parameters, engine)
+    }
+  }
+
+  private static func controls(
+    of plugin: any HostedPlugin, at path: SessionPath, _ name: String, _ target: SessionPath,
+    _ engine: SessionEngine
+  ) -> [RemoteControl] {
+    let rate = engine.plan.timeline.sampleRate
+    let ports = plugin.description.ports.filter { $0.kind == .control && $0.direction == .input }
+    let controls = ports.map { port in
+      let range = port.range(sampleRate: rate)
+      let symbol = port.symbol
+      return parameter(
+        RemoteNode(
+          "\(name)/\(part(symbol))", .parameter, types: "f",
+          range: bounds(range.minimum.map { Double($0) }, range.maximum.map { Double($0) }),
+          unit: port.unit?.symbol, summary: port.name), target.appending(name: symbol)
+      ) { _, engine in
+        let plugin = engine.session.instances(at: path).first?.plugin
+        // A plugin that hangs or is gone does not say.
+        let given = try? engine.document.value(at: target.appending(name: symbol)).double
+        let value = (try? plugin?.value(of: symbol)) ?? given.map { Float($0) } ?? port.defaultValue
+        return value.map { [.float($0)] }
+      }
+    }
+    let parameters = plugin.description.parameters.filter {
+      $0.isWritable && ParameterValue(0, range: $0.range) != nil
+    }
+    return controls
+      + parameters.map { described in
+        let uri = described.uri
+        let start = uri.lastIndex { $0 == "#" || $0 == "/" }.map { uri.index(after: $0) }
+        let absent = described.defaultValue ?? described.minimum ?? 0
+        return parameter(
+          RemoteNode(
+            "\(name)/\(part(String(uri[(start ?? uri.startIndex)...])))", .parameter, types: "f",
+            range: bounds(described.minimum, described.maximum), unit: described.unit?.symbol,
+            summary: described.label ?? uri), target.appending(name: uri)
+        ) { _, engine in
+          // Not every plugin reports a parameter that was set.
+          let given = try? engine.document.value(at: target.appending(name: uri)).double
+          let plugin = engine.session.instances(at: path).first?.plugin
+          let reported = plugin?.parameterValues[uri]?.number.map { Double($0) }
+          return [.float(Float(given ?? reported ?? absent))]
+        }
+      }
+  }
+
+  private static func bounds(_ low: Double?, _ high: Double?) -> ClosedRange<Double>? {
+    guard let low, let high, low <= high else { return nil }
+    return low...high
+  }
+
+  /// Returns a symbol as a part of an address: characters that addresses cannot have become underscores.
+  static func part(_ symbol: String) -> String {
+    String(
+      symbol.map { character in
+        let isPlain = character.isASCII && (character.isLetter || character.isNumber)
+        return isPlain || character == "-" ? character : "_"
+      })
+  }
+
+  // MARK: Recordings and groups
+
+  private static func recording(_ index: Int) -> [RemoteControl] {
+    let name = "recordings/\(index + 1)"
+    let path = SessionPath([.key("recordings"), .index(index)])
+    return [
+      .reading("\(name)/name", types: "s", "the name of recording \(index + 1)") { _, engine in
+        [.string(engine.document.recordings[index].name)]
+      },
+      .value(
+        "\(name)/armed", path.appending(key: "armed"), types: "T",
+        "whether recording \(index + 1) starts with the session"
+      ) { .bool($0.recordings[index].armed) },
+      .reading("\(name)/failure", types: "s", "why the last take of recording \(index + 1) failed")
+      {
+        _, engine in
+        [.string(engine.failure(ofRecording: engine.document.recordings[index].name) ?? "")]
+      },
+    ]
+  }
+
+  /// A start group, whose number is the engine's too: its group 0 has the tracks that are in none.
+  private static func group(_ index: Int, _ group: SessionGroup) -> [RemoteControl] {
+    let name = "groups/\(index + 1)"
+    let number = index + 1
+    func act(_ body: @escaping @Sendable (SessionEngine, Double) throws(SessionRunError) -> Void)
+      -> Action
+    {
+      return { session, values throws(SessionRunError) in
+        try body(try session.running(), values.first?.number ?? 0)
+      }
+    }
+    var controls: [RemoteControl] = [
+      .reading("\(name)/name", types: "s", "the name of group \(number)") { _, engine in
+        [.string(engine.document.groups[index].name)]
+      },
+      .action(
+        "\(name)/start", "start group \(number), or let it go on",
+        act { engine, _ throws(SessionRunError) in try engine.start([number]) }),
+      .action(
+        "\(name)/stop", "stop group \(number)",
+        act { engine, _ throws(SessionRunError) in try engine.stop([number]) }),
+      .action(
+        "\(name)/pause", "pause group \(number)",
+        act { engine, _ throws(SessionRunError) in try engine.pause([number]) }),
+      .action(
+        "\(name)/locate", types: "d", range: 0...1e9, unit: "s",
+        "move group \(number) to a position",
+        act { engine, seconds throws(SessionRunError) in
+          let frames = (seconds * engine.plan.timeline.sampleRate).rounded()
+          try engine.locate([number], to: Int64(frames))
+        }),
+      .reading("\(name)/motion", types: "s", "stopped, playing or paused") { _, engine in
+        [.string(engine.motion(ofGroup: number).rawValue)]
+      },
+      .reading(
+        "\(name)/position", .meter, types: "d", unit: "s", "the position of group \(number)"
+      ) { _, engine in
+        [.double(engine.plan.timeline.seconds(of: engine.position(ofGroup: number)))]
+      },
+    ]
+    if case .osc(let address) = group.trigger {
+      controls.append(
+        RemoteControl(
+          node: RemoteNode(
+            address: address, .action, types: "", lowest: nil, highest: nil, unit: nil,
+            summary: "start the group \(group.name)"),
+          read: { _, _ in nil },
+          act: .now { session, _ throws(SessionRunError) in
+            let engine = try session.running()
+            try engine.start(engine.groups(triggeredBy: address))
+          }))
+    }
+    return controls
+  }
+}

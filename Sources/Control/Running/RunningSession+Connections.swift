@@ -1,0 +1,61 @@
+import Server
+import Sessions
+import Synchronization
+
+/// Connections that other programs make and end while the session runs.
+extension RunningSession {
+  /// Writes the connections into the document and its journal if they have changed since the last call, so that
+  /// a kill does not lose them. The session's thread.
+  func followConnections(_ engine: SessionEngine) {
+    // Those of a server that is away are made again.
+    guard let store, !engine.device.isLost else { return }
+    let present = engine.presentConnections
+    let isNews = seenConnections.withLock { seen in
+      defer { seen = present }
+      return seen != present
+    }
+    guard isNews else { return }
+    let old = store.document
+    var new = old
+    engine.capture(&new)
+    do throws(SessionRunError) {
+      try SessionRunError.session { () throws(SessionError) in
+        for edit in Self.edits(from: old, to: new) { try store.apply(edit) }
+      }
+      engine.replaceDocument(new)
+    } catch {
+      options.onMessage("connections: \(error)")
+    }
+    tellDirtiness()
+  }
+
+  /// Returns the edits that change the connections of one document to those of the other.
+  private static func edits(from old: SessionDocument, to new: SessionDocument) -> [SessionEdit] {
+    var edits: [SessionEdit] = []
+    if old.connections != new.connections {
+      let list = JSONValue.list(new.connections.map(\.json))
+      edits.append(.set(SessionPath([.key("connections")]), list))
+    }
+    func compare(_ key: String, _ old: [[String]], _ new: [[String]]) {
+      for (index, ports) in new.enumerated() where old[index] != ports {
+        let path = SessionPath([.key(key), .index(index), .key("ports")])
+        edits.append(.set(path, .list(ports.map { .text($0) })))
+      }
+    }
+    compare("tracks", old.tracks.map(\.ports), new.tracks.map(\.ports))
+    compare("buses", old.buses.map(\.ports), new.buses.map(\.ports))
+    return edits
+  }
+}
+
+extension SessionEngine {
+  /// The connections of the session's ports, without the client's name: those that exist, and those that are
+  /// made when the other port or the server returns.
+  var presentConnections: Set<SessionConnection> {
+    let names = Set(portNames)
+    return Set(
+      device.knownConnections.filter { names.contains($0.port) }.map {
+        SessionConnection(from: $0.port, to: $0.other)
+      })
+  }
+}

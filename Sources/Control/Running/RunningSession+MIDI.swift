@@ -1,0 +1,70 @@
+import Sessions
+import Synchronization
+import Timeline
+
+/// MIDI controllers that move values of the document, and notes that start groups. The session's thread.
+extension RunningSession {
+  /// Moves the values and starts the groups that MIDI messages since the last call name. Of several movements
+  /// of a controller, the last one counts.
+  func followMIDI(_ engine: SessionEngine) {
+    guard let tap = engine.session.tap else { return }
+    var groups: [Int] = []
+    var positions: [Int: Double] = [:]
+    let mappings = engine.document.controllers
+    for message in tap.take() {
+      switch decoder.withLock({ $0.event(of: message) }) {
+      case .note(let number, let channel):
+        groups += engine.groups(triggeredBy: number, channel)
+      case .controller(let kind, let number, let channel, let position):
+        for (index, mapping) in mappings.enumerated()
+        where mapping.isMoved(by: kind, number, channel) && !SessionEngine.isBound(mapping) {
+          positions[index] = position
+        }
+      case nil: break
+      }
+    }
+    do throws(SessionRunError) {
+      if !groups.isEmpty { try engine.start(Array(Set(groups)).sorted()) }
+      for (index, position) in positions.sorted(by: { $0.key < $1.key }) {
+        try move(mappings[index], to: position, engine.document)
+      }
+    } catch {
+      options.onMessage("\(error)")
+    }
+  }
+
+  private func move(_ mapping: SessionMapping, to position: Double, _ document: SessionDocument)
+    throws(SessionRunError)
+  {
+    let (path, shape) = try SessionRunError.session { () throws(SessionError) in
+      let path = try SessionPath(mapping.target)
+      return (path, try document.shape(at: path))
+    }
+    switch shape {
+    case .flag: try apply(.set(path, .flag(position >= 0.5)))
+    case .number(let range, _):
+      try apply(.set(path, JSONValue(value(mapping, position, range))))
+    case .integer(let range, _):
+      let bounds = Double(range.lowerBound)...Double(range.upperBound)
+      try apply(.set(path, .integer(Int64(held: value(mapping, position, bounds).rounded()))))
+    default: break
+    }
+  }
+
+  private func value(
+    _ mapping: SessionMapping, _ position: Double, _ range: ClosedRange<Double>
+  ) -> Double {
+    // The document does not know the ranges of plugins' parameters.
+    let usual = range.upperBound - range.lowerBound > 1e20 ? 0...1 : range
+    let (low, high) = (mapping.low ?? usual.lowerBound, mapping.high ?? usual.upperBound)
+    return min(max(low + (high - low) * position, range.lowerBound), range.upperBound)
+  }
+}
+
+extension SessionMapping {
+  /// Returns whether a movement of a controller is this mapping's.
+  func isMoved(by kind: SessionController.Kind, _ number: Int, _ channel: Int) -> Bool {
+    controller.kind == kind && controller.number == number
+      && (controller.channel ?? channel) == channel
+  }
+}

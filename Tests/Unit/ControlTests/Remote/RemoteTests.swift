@@ -1,0 +1,468 @@
+import Control
+import Foundation
+import Sessions
+import Synchronization
+import System
+import TestSupport
+import Testing
+
+/// A session of a few values, which records all calls.
+final class RecordingTarget: RemoteTarget {
+  struct Content {
+    var values: [String: [OSCValue]] = [
+      "/cuejack/tracks/1/gain": [.float(0)], "/cuejack/tracks/2/gain": [.float(0)],
+      "/cuejack/tracks/1/mute": [.bool(false)], "/cuejack/title": [.string("take")],
+      "/cuejack/count": [.int(3)], "/cuejack/frames": [.long(1 << 40)],
+      "/cuejack/load": [.float(12.5)], "/cuejack/peaks": [.float(-6), .float(-12)],
+    ]
+    var calls: [String] = []
+    var version = 1
+    var extra: [RemoteNode] = []
+    /// What actions go on with.
+    var work: RemoteWork?
+  }
+  let content = Mutex(Content())
+
+  var calls: [String] { content.withLock { $0.calls } }
+  var remoteVersion: Int { content.withLock { $0.version } }
+  var remoteNodes: [RemoteNode] {
+    [
+      RemoteNode("start", .action, summary: "starts all tracks"),
+      RemoteNode(
+        "locate", .action, types: "d", range: 0...3600, unit: "s", summary: "moves the position"),
+      RemoteNode(
+        "tracks/1/gain", .parameter, types: "f", range: -90...12, unit: "dB", summary: "gain"),
+      RemoteNode(
+        "tracks/2/gain", .parameter, types: "f", range: -90...12, unit: "dB", summary: "gain"),
+      RemoteNode("tracks/1/mute", .parameter, types: "T", summary: "mute"),
+      RemoteNode("title", .parameter, types: "s", summary: "title"),
+      RemoteNode("count", .parameter, types: "i", range: 0...9, summary: "count"),
+      RemoteNode("frames", .parameter, types: "h", summary: "frames"),
+      RemoteNode("load", .state, types: "f", unit: "%", summary: "load"),
+      RemoteNode("peaks", .meter, types: "ff", unit: "dB", summary: "peaks"),
+    ] + content.withLock { $0.extra }
+  }
+  func remoteValues(at address: String) -> [OSCValue]? {
+    content.withLock { $0.values[address] }
+  }
+  func setRemote(_ address: String, to values: [OSCValue]) throws(RemoteError) -> RemoteWork? {
+    if values == [.string("forbidden")] { throw .refused(address, "not that title") }
+    content.withLock { content in
+      content.values[address] = values
+      content.calls.append("\(address)=\(values.map(\.description).joined(separator: ","))")
+    }
+    return nil
+  }
+  func perform(_ address: String, _ arguments: [OSCValue]) throws(RemoteError) -> RemoteWork? {
+    content.withLock {
+      $0.calls.append("\(address)(\(arguments.map(\.description).joined(separator: ",")))")
+      return $0.work
+    }
+  }
+}
+
+/// The rules of remote control, without a socket.
+@Suite struct RemoteDeskTests {
+  private let target = RecordingTarget()
+  private let peer = OSCAddress(port: 5000)
+
+  private func ask(_ desk: inout RemoteDesk, _ messages: OSCMessage..., now: UInt64 = 0) throws
+    -> [OSCMessage]
+  {
+    let packet =
+      messages.count == 1 ? try messages[0].encoded() : try OSCPacket.bundle(of: messages)
+    return try desk.receive(packet, from: peer, now: now).flatMap { answer in
+      #expect(answer.destination == peer)
+      return try OSCPacket.messages(in: answer.bytes)
+    }
+  }
+
+  @Test func anAddressWithoutArgumentsIsAQuestion() throws {
+    var desk = RemoteDesk(target)
+    #expect(
+      try ask(&desk, OSCMessage("/cuejack/tracks/1/gain"))
+        == [OSCMessage("/cuejack/tracks/1/gain", .float(0))])
+    #expect(
+      try ask(&desk, OSCMessage("/cuejack/get", .string("/cuejack/peaks")))
+        == [OSCMessage("/cuejack/peaks", .float(-6), .float(-12))])
+    #expect(
+      try ask(&desk, OSCMessage("/cuejack/tracks/*/gain")).map(\.address)
+        == ["/cuejack/tracks/1/gain", "/cuejack/tracks/2/gain"])
+    #expect(target.calls == [])
+  }
+
+  @Test(arguments: [
+    ("/cuejack/tracks/1/gain", [OSCValue.float(-6)], "/cuejack/tracks/1/gain=-6.0"),
+    ("/cuejack/tracks/1/gain", [.int(-6)], "/cuejack/tracks/1/gain=-6.0"),
+    ("/cuejack/tracks/1/gain", [.double(-6)], "/cuejack/tracks/1/gain=-6.0"),
+    ("/cuejack/tracks/1/mute", [.bool(true)], "/cuejack/tracks/1/mute=true"),
+    ("/cuejack/tracks/1/mute", [.float(1)], "/cuejack/tracks/1/mute=true"),
+    ("/cuejack/tracks/1/mute", [.int(0)], "/cuejack/tracks/1/mute=false"),
+    ("/cuejack/title", [.string("é")], "/cuejack/title=é"),
+    ("/cuejack/count", [.float(4)], "/cuejack/count=4"),
+    ("/cuejack/frames", [.long(.max)], "/cuejack/frames=9223372036854775807"),
+    ("/cuejack/start", [], "/cuejack/start()"),
+    ("/cuejack/start", [.float(1)], "/cuejack/start()"),
+    ("/cuejack/start", [.impulse], "/cuejack/start()"),
+    ("/cuejack/locate", [.float(12.5)], "/cuejack/locate(12.5)"),
+  ])
+  func valuesAreSetInTheTypesOfTheirNodes(address: String, values: [OSCValue], call: String) throws
+  {
+    var desk = RemoteDesk(target)
+    #expect(try ask(&desk, OSCMessage(address, values)) == [])
+    #expect(target.calls == [call])
+  }
+
+  /// The pong comes when what was asked before is done; other answers come at once.
+  @Test(arguments: [
+    (RemoteWork.Outcome.success([]), [OSCMessage]()),
+    (
+      .success(["a plugin kept its state"]),
+      [
+        OSCMessage("/cuejack/remark", .string("/cuejack/start"), .string("a plugin kept its state"))
+      ]
+    ),
+    (
+      .failure(.refused("/cuejack/start", "the disk is full")),
+      [
+        OSCMessage("/cuejack/error", .string("/cuejack/start"), .string("the disk is full"))
+      ]
+    ),
+  ])
+  func aPingWaitsForTheWorkBeforeIt(outcome: RemoteWork.Outcome, answers: [OSCMessage]) throws {
+    var desk = RemoteDesk(target)
+    let work = RemoteWork()
+    target.content.withLock { $0.work = work }
+    let ping = OSCMessage("/cuejack/ping", .int(7))
+    #expect(try ask(&desk, OSCMessage("/cuejack/start"), ping) == [])
+    #expect(try ask(&desk, OSCMessage("/cuejack/alive")) == [OSCMessage("/cuejack/alive")])
+    #expect(
+      try ask(&desk, OSCMessage("/cuejack/count")) == [OSCMessage("/cuejack/count", .int(3))])
+    // Another program does not wait.
+    let other = OSCAddress(port: 5001)
+    #expect(desk.receive(try ping.encoded(), from: other, now: 0).map(\.destination) == [other])
+    var (told, pause) = desk.tick(now: 0)
+    #expect(told.isEmpty && pause != nil)
+    work.end(outcome)
+    (told, pause) = desk.tick(now: 0)
+    #expect(told.allSatisfy { $0.destination == peer } && pause == nil)
+    #expect(
+      try told.flatMap { try OSCPacket.messages(in: $0.bytes) }
+        == answers + [OSCMessage("/cuejack/pong", .int(7))])
+    // What ends at once is answered at once.
+    #expect(
+      try ask(&desk, OSCMessage("/cuejack/start"), ping)
+        == answers + [OSCMessage("/cuejack/pong", .int(7))])
+  }
+
+  private static let refused: [(String, [OSCValue], String)] = [
+    ("/cuejack/tracks/1/gain", [.float(13)], "above"),
+    ("/cuejack/tracks/1/gain", [.float(-91)], "below"),
+    ("/cuejack/tracks/1/gain", [.float(.nan)], "nan"),
+    ("/cuejack/tracks/1/gain", [.float(.infinity)], "inf"),
+    ("/cuejack/tracks/1/gain", [.string("-6")], "a number"),
+    ("/cuejack/tracks/1/gain", [.float(1), .float(1)], "1 arguments"),
+    ("/cuejack/tracks/1/mute", [.int(2)], "true or false"),
+    ("/cuejack/title", [.int(2)], "a text"),
+    ("/cuejack/title", [.string("forbidden")], "not that title"),
+    ("/cuejack/title", [.string(String(repeating: "x", count: 5000))], "5000"),
+    ("/cuejack/count", [.float(4.5)], "whole"),
+    ("/cuejack/count", [.long(1 << 40)], "above"),
+    ("/cuejack/frames", [.double(1e300)], "whole"),
+    ("/cuejack/start", [.string("now")], "no arguments"),
+    ("/cuejack/locate", [], "1 arguments"),
+    ("/cuejack/load", [.float(1)], "only be read"),
+    ("/cuejack/peaks", [.float(1), .float(1)], "only be read"),
+    ("/cuejack/nothing", [.float(1)], "no such address"),
+    ("/cuejack/tracks/9/*", [.float(1)], "no address"),
+    ("/cuejack/[", [], "malformed"),
+    ("/nothing", [], "no such address"),
+    ("/cuejack/get", [.int(1)], "types"),
+    ("/cuejack/subscribe", [], "types"),
+    ("/cuejack/subscribe", [.string("/cuejack/nothing")], "no value"),
+    ("/cuejack/subscribe", [.string("nothing")], "no address"),
+    ("/cuejack/subscribe", [.string("/cuejack/load"), .float(.nan)], "no period"),
+    ("/cuejack/get", [.string("/cuejack/start")], "an action"),
+  ]
+
+  @Test(arguments: refused)
+  func whatDoesNotFitIsRefusedWithTheReason(address: String, values: [OSCValue], words: String)
+    throws
+  {
+    var desk = RemoteDesk(target)
+    let answers = try ask(&desk, OSCMessage(address, values))
+    try #require(answers.count == 1 && answers[0].address == "/cuejack/error", "\(answers)")
+    #expect(answers[0].types == "ss")
+    #expect(answers[0].arguments[1].text?.contains(words) == true, "\(answers)")
+    #expect(target.calls == [])
+  }
+
+  @Test func aReleasedButtonDoesNothing() throws {
+    var desk = RemoteDesk(target)
+    #expect(try ask(&desk, OSCMessage("/cuejack/start", .float(0))) == [])
+    #expect(try ask(&desk, OSCMessage("/cuejack/start", .bool(false))) == [])
+    #expect(target.calls == [])
+  }
+
+  @Test func aPatternSetsAllThatItMatches() throws {
+    var desk = RemoteDesk(target)
+    #expect(try ask(&desk, OSCMessage("/cuejack/tracks/{1,2}/gain", .float(-3))) == [])
+    #expect(target.calls == ["/cuejack/tracks/1/gain=-3.0", "/cuejack/tracks/2/gain=-3.0"])
+    // The gains take the number, and the switch does not.
+    let answers = try ask(&desk, OSCMessage("/cuejack/tracks/?/*", .float(-4)))
+    #expect(answers.map(\.arguments[0].text) == ["/cuejack/tracks/1/mute"])
+    #expect(target.calls.count == 4)
+  }
+
+  @Test func theListHasTheWholeAddressSpace() throws {
+    target.content.withLock { content in
+      content.extra = (0..<100).map {
+        RemoteNode("more/\($0)", .state, types: "f", summary: "more")
+      }
+    }
+    var desk = RemoteDesk(target)
+    var nodes: [RemoteNode] = []
+    while nodes.count < 110 {
+      let answers = try ask(&desk, OSCMessage("/cuejack/list", .int(Int32(nodes.count))))
+      nodes += answers.compactMap { RemoteNode($0) }
+      #expect(answers.last?.arguments.last == .int(110))
+    }
+    #expect(nodes == target.remoteNodes)
+    #expect(try ask(&desk, OSCMessage("/cuejack/list", .int(500))).count == 1)
+    #expect(try ask(&desk, OSCMessage("/cuejack/list", .int(-5))).count == 33)
+  }
+
+  @Test func anAddressSpaceMayChange() throws {
+    var desk = RemoteDesk(target)
+    let address = "/cuejack/new"
+    #expect(try ask(&desk, OSCMessage(address)).first?.address == "/cuejack/error")
+    target.content.withLock { content in
+      content.extra = [RemoteNode("new", .state, types: "f", summary: "new")]
+      content.values[address] = [.float(1)]
+      content.version += 1
+    }
+    #expect(try ask(&desk, OSCMessage(address)) == [OSCMessage(address, .float(1))])
+  }
+
+  @Test func subscribersReceiveChangesAndMeters() throws {
+    var desk = RemoteDesk(target)
+    #expect(desk.tick(now: 0).pause == nil)
+    let seconds: UInt64 = 1_000_000_000
+    let answers = try ask(
+      &desk, OSCMessage("/cuejack/subscribe", .string("/cuejack/*"), .float(0.5)))
+    #expect(
+      answers == [
+        OSCMessage("/cuejack/subscribed", .string("/cuejack/*"), .float(0.5), .float(30))
+      ])
+    func tick(_ now: UInt64) throws -> [String] {
+      let (answers, pause) = desk.tick(now: now)
+      #expect(pause.map { $0 > 0 && $0 <= 0.5 } == true)
+      return try answers.flatMap { try OSCPacket.messages(in: $0.bytes) }.map(\.address)
+    }
+    let all = ["title", "count", "frames", "load", "peaks"].map { "/cuejack/\($0)" }
+    #expect(try tick(0) == all)
+    #expect(try tick(seconds / 4) == [])
+    #expect(try tick(seconds / 2) == ["/cuejack/peaks"])
+    target.content.withLock { $0.values["/cuejack/load"] = [.float(13)] }
+    #expect(try tick(seconds) == ["/cuejack/load", "/cuejack/peaks"])
+    // Periods that were missed are not made up for.
+    #expect(try tick(10 * seconds) == ["/cuejack/peaks"])
+    #expect(try tick(10 * seconds + 1) == [])
+    // It lasts thirty seconds, unless it is renewed.
+    _ = try ask(
+      &desk, OSCMessage("/cuejack/subscribe", .string("/cuejack/*"), .float(0.5)),
+      now: 20 * seconds)
+    #expect(try tick(49 * seconds) == ["/cuejack/peaks"])
+    #expect(desk.tick(now: 50 * seconds).pause == nil)
+  }
+
+  @Test func subscriptionsEnd() throws {
+    var desk = RemoteDesk(target)
+    let subscribe = OSCMessage("/cuejack/subscribe", .string("/cuejack/peaks"))
+    _ = try ask(&desk, subscribe)
+    desk.forget(OSCAddress(port: 5001))
+    #expect(desk.tick(now: 0).pause != nil)
+    desk.forget(peer)
+    #expect(desk.tick(now: 0).pause == nil)
+    for ending in [
+      OSCMessage("/cuejack/unsubscribe"),
+      OSCMessage("/cuejack/unsubscribe", .string("/cuejack/peaks")),
+    ] {
+      _ = try ask(&desk, subscribe)
+      #expect(try ask(&desk, ending).map(\.address) == ["/cuejack/unsubscribed"])
+      #expect(desk.tick(now: 0).pause == nil)
+    }
+    let packet = try subscribe.encoded()
+    for number in 1...64 {
+      _ = desk.receive(packet, from: OSCAddress(port: UInt16(number)), now: 0)
+    }
+    #expect(try ask(&desk, subscribe).first?.arguments[1].text?.contains("64") == true)
+  }
+
+  @Test func malformedPacketsHaveNeitherEffectNorAnswer() throws {
+    var desk = RemoteDesk(target)
+    // The bundle's first message is complete, and its second one is not.
+    var packet = try OSCPacket.bundle(of: [
+      OSCMessage("/cuejack/tracks/1/gain", .float(-3)), OSCMessage("/cuejack/start"),
+    ])
+    packet.removeLast(4)
+    #expect(desk.receive(packet, from: peer, now: 0).isEmpty)
+    #expect(target.calls == [])
+  }
+
+  @Test func twoSessionsCannotAnswerEachOtherForEver() throws {
+    var desk = RemoteDesk(target)
+    let messages = [
+      OSCMessage("/cuejack/error", .string("/a"), .string("b")),
+      OSCMessage("/cuejack/pong", .int(1)),
+      OSCMessage("/cuejack/list", .int(0), .int(0), .int(0)),
+    ]
+    for message in messages { #expect(try ask(&desk, message) == []) }
+  }
+
+  @Test(arguments: [
+    ("/a/*", "/a/b", true), ("/a/*", "/a/b/c", false), ("/*/c", "/a/c", true), ("/a?", "/ab", true),
+    ("/a?", "/a/", false), ("/[a-c]", "/b", true), ("/[!a-c]", "/b", false),
+    ("/[!a-c]", "/d", true),
+    ("/{ab,cd}e", "/cde", true), ("/{ab,cd}", "/abc", false), ("/{a,ab}c", "/abc", true),
+    ("/a*b*c", "/axxbyyc", true), ("/a*b*c", "/axxbyy", false), ("/*", "/", true),
+    ("/ab", "/a", false),
+    ("/{ab}", "/ab", true), ("/[a", "/a", false), ("/a]", "/a", false), ("/a}", "/a", false),
+    ("/é?", "/é1", true),
+  ])
+  func patternsMatch(pattern: String, address: String, matches: Bool) throws {
+    let target = RecordingTarget()
+    target.content.withLock { content in
+      content.extra = [RemoteNode("x" + address, .state, types: "f", summary: "")]
+      content.values["/cuejack/x\(address)"] = [.float(1)]
+    }
+    var desk = RemoteDesk(target)
+    let answers = try ask(&desk, OSCMessage("/cuejack/get", .string("/cuejack/x" + pattern)))
+    #expect((answers.first?.address == "/cuejack/x\(address)") == matches, "\(answers)")
+  }
+
+  @Test func aPatternCannotTakeLong() throws {
+    target.content.withLock { content in
+      content.extra = [
+        RemoteNode(String(repeating: "a", count: 200), .state, types: "f", summary: "")
+      ]
+    }
+    var desk = RemoteDesk(target)
+    for (pattern, words) in [
+      (String(repeating: "*a", count: 8) + "b", "no address"),
+      (String(repeating: "*a", count: 100), "too long"),
+      (String(repeating: "{a,aa}", count: 8) + "b", "no address"),
+      (String(repeating: "?", count: 250), "too long"),
+      (String(repeating: "x", count: 5000) + "*", "too long"),
+    ] {
+      let answers = try ask(&desk, OSCMessage("/cuejack/" + pattern))
+      #expect(answers.first?.address == "/cuejack/error")
+      #expect(answers.first?.arguments.last?.text?.contains(words) == true, "\(answers)")
+    }
+  }
+
+  @Test func textsAreReadAsValues() throws {
+    let nodes = Dictionary(uniqueKeysWithValues: target.remoteNodes.map { ($0.address, $0) })
+    func values(_ path: String, _ text: String) -> [OSCValue]? {
+      try? nodes["/cuejack/\(path)"]!.values(from: text)
+    }
+    #expect(values("tracks/1/gain", "-6.5") == [.float(-6.5)])
+    #expect(values("tracks/1/gain", "loud") == nil && values("tracks/1/gain", "99") == nil)
+    #expect(values("tracks/1/mute", "On") == [.bool(true)] && values("tracks/1/mute", "2") == nil)
+    #expect(values("title", "a, b=c") == [.string("a, b=c")])
+    #expect(values("count", "4") == [.int(4)] && values("count", "4.5") == nil)
+    #expect(values("frames", "9007199254740993") == [.long(9_007_199_254_740_993)])
+    #expect(values("peaks", "1,2") == [.float(1), .float(2)] && values("peaks", "1") == nil)
+  }
+}
+
+/// Remote control over sockets.
+@Suite struct RemoteServerTests {
+  @Test func aClientListsReadsAndSets() throws {
+    let target = RecordingTarget()
+    let server = try RemoteServer(target)
+    defer { server.end() }
+    let client = try RemoteClient(of: OSCAddress(port: server.port), patience: 60)
+    #expect(try client.nodes() == target.remoteNodes)
+    try client.send(OSCMessage("/cuejack/tracks/1/gain", .float(-6)))
+    #expect(target.calls == ["/cuejack/tracks/1/gain=-6.0"])
+    #expect(
+      try client.values(of: "/cuejack/tracks/*/gain") == [
+        OSCMessage("/cuejack/tracks/1/gain", .float(-6)),
+        OSCMessage("/cuejack/tracks/2/gain", .float(0)),
+      ])
+    #expect(throws: RemoteError.refused("/cuejack/tracks/1/gain", "13.0 is above 12.0")) {
+      try client.send(OSCMessage("/cuejack/tracks/1/gain", .float(13)))
+    }
+  }
+
+  @Test func packetsOfAllKindsDoNotStopTheServer() throws {
+    let target = RecordingTarget()
+    let server = try RemoteServer(target)
+    defer { server.end() }
+    let address = OSCAddress(port: server.port)
+    let client = try RemoteClient(of: address, patience: 60)
+    let socket = try OSCSocket()
+    var generator = SystemRandomNumberGenerator()
+    let valid = try OSCMessage("/cuejack/tracks/1/gain", .float(-3)).encoded()
+    for size in [0, 1, 3, 4, 16, 65507] {
+      try socket.send(bytes: [UInt8](repeating: 0x2F, count: size), to: address)
+    }
+    for round in 0..<5000 {
+      var bytes = valid
+      let position = Int.random(in: 0..<bytes.count, using: &generator)
+      // A damaged address or type makes it another message, or none.
+      if position < 28 { bytes[position] = bytes[position] ^ 0x80 } else { bytes.removeLast(4) }
+      try socket.send(bytes: bytes, to: address)
+      if round % 100 == 0 { try client.send(OSCMessage("/cuejack/start")) }
+    }
+    #expect(target.calls == Array(repeating: "/cuejack/start()", count: 50))
+  }
+
+  @Test func aSessionThatHasGoneIsToldAtOnce() throws {
+    let port = try OSCSocket().port
+    let client = try RemoteClient(of: OSCAddress(port: port), patience: 600)
+    #expect(throws: RemoteError.gone(OSCAddress(port: port))) { try client.nodes() }
+  }
+
+  @Test func subscribersThatGoAreForgotten() throws {
+    let target = RecordingTarget()
+    let server = try RemoteServer(target)
+    defer { server.end() }
+    let reads = Atomic(0)
+    var subscriber: OSCServer? = try OSCServer(
+      on: OSCSocket(), named: "test",
+      .init { _, _ in reads.add(1, ordering: .relaxed) })
+    try subscriber?.socket.send(
+      OSCMessage("/cuejack/subscribe", .string("/cuejack/peaks"), .float(0.02)),
+      to: OSCAddress(port: server.port))
+    try wait(for: "meters") { reads.load(ordering: .relaxed) > 10 }
+    subscriber?.end()
+    subscriber = nil
+    // The thread of a server that serves nobody waits: it no longer uses the processor.
+    let client = try RemoteClient(of: OSCAddress(port: server.port), patience: 60)
+    try wait(for: "room for all subscriptions") {
+      var refusals = 0
+      for number in 0..<64 {
+        let pattern = "/cuejack/{load,\(number)}"
+        do {
+          try client.send(OSCMessage("/cuejack/subscribe", .string(pattern), .float(10)))
+        } catch { refusals += 1 }
+      }
+      if refusals > 0 { try client.send(OSCMessage("/cuejack/unsubscribe")) }
+      return refusals == 0
+    }
+  }
+
+  @Test func aPublishedSessionIsFoundUntilItEnds() throws {
+    let name = "session \(UUID().uuidString.prefix(8))"
+    let report = SessionReport(client: name, server: "s", port: 4711, path: "/a/b")
+    let session = try #require(PublishedSession(client: name) { report })
+    func found() -> [SessionReport] {
+      RunningSessions(patience: 60).reports.filter { $0.client == name }
+    }
+    #expect(found() == [report])
+    session.end()
+    #expect(found() == [])
+  }
+}
