@@ -148,16 +148,16 @@ extension AVAudioSession {
 }
 
 extension AVAudioSession.Category {
-  private static let all: [(Self, SessionCategory)] = [
+  private static let all: [(Self, AudioSessionCategory)] = [
     (.ambient, .ambient), (.soloAmbient, .soloAmbient), (.playback, .playback), (.record, .record),
     (.playAndRecord, .playAndRecord), (.audioProcessing, .processing),
   ]
 
-  init(_ category: SessionCategory) {
+  init(_ category: AudioSessionCategory) {
     self = Self.all.first { $0.1 == category }?.0 ?? .soloAmbient
   }
 
-  var value: SessionCategory {
+  var value: AudioSessionCategory {
     get throws(AudioSessionError) {
       guard let found = Self.all.first(where: { $0.0 == self }) else {
         throw AudioSessionError(kAudioSessionUnsupportedPropertyError)
@@ -168,14 +168,14 @@ extension AVAudioSession.Category {
 }
 
 extension AVAudioSession.Mode {
-  private static let all: [(Self, SessionMode)] = [
+  private static let all: [(Self, AudioSessionMode)] = [
     (.default, .standard), (.voiceChat, .voiceChat), (.videoRecording, .videoRecording),
     (.measurement, .measurement), (.gameChat, .gameChat),
   ]
 
-  init(_ mode: SessionMode) { self = Self.all.first { $0.1 == mode }?.0 ?? .default }
+  init(_ mode: AudioSessionMode) { self = Self.all.first { $0.1 == mode }?.0 ?? .default }
 
-  var value: SessionMode {
+  var value: AudioSessionMode {
     get throws(AudioSessionError) {
       guard let found = Self.all.first(where: { $0.0 == self }) else {
         throw AudioSessionError(kAudioSessionUnsupportedPropertyError)

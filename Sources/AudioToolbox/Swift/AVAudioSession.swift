@@ -38,11 +38,12 @@ public final class AVAudioSession: Sendable {
     core.addObserver { [weak self] in self?.post($0) }
   }
 
-  private func translatingErrors<R>(_ body: () throws(SessionError) -> R) throws(AudioSessionError)
+  private func translatingErrors<R>(_ body: () throws(AudioSessionRefusal) -> R)
+    throws(AudioSessionError)
     -> R
   {
-    do throws(SessionError) { return try body() } catch {
-      throw AudioSessionError(SessionFailure.session(error).status)
+    do throws(AudioSessionRefusal) { return try body() } catch {
+      throw AudioSessionError(AudioSessionFailure.session(error).status)
     }
   }
 
@@ -55,11 +56,11 @@ public final class AVAudioSession: Sendable {
   /// The options of the category.
   public var categoryOptions: CategoryOptions { CategoryOptions(rawValue: core.options.rawValue) }
   /// All categories.
-  public var availableCategories: [Category] { SessionCategory.allCases.map { Category($0) } }
+  public var availableCategories: [Category] { AudioSessionCategory.allCases.map { Category($0) } }
   /// The modes that the category allows.
   public var availableModes: [Mode] {
     let category = core.category
-    return SessionMode.allCases.filter { $0.fits(category) }.map { Mode($0) }
+    return AudioSessionMode.allCases.filter { $0.fits(category) }.map { Mode($0) }
   }
 
   /// Sets the category. A new one resets the options, and a mode that it does not allow.
@@ -90,8 +91,8 @@ public final class AVAudioSession: Sendable {
   {
     let (category, mode) = (try category.value, try mode.value)
     core.use()
-    try translatingErrors { () throws(SessionError) in
-      try core.setCategory(category, mode, SessionOptions(rawValue: options.rawValue))
+    try translatingErrors { () throws(AudioSessionRefusal) in
+      try core.setCategory(category, mode, AudioSessionOptions(rawValue: options.rawValue))
     }
   }
 
@@ -101,7 +102,7 @@ public final class AVAudioSession: Sendable {
   public func setMode(_ mode: Mode) throws(AudioSessionError) {
     let mode = try mode.value
     core.use()
-    try translatingErrors { () throws(SessionError) in try core.setMode(mode) }
+    try translatingErrors { () throws(AudioSessionRefusal) in try core.setMode(mode) }
   }
 
   /// Routes the output to the speaker, or not. The sound card's ports are the speaker: sound does not
@@ -110,7 +111,7 @@ public final class AVAudioSession: Sendable {
   /// - Throws: kAudioSessionIncompatibleCategory for the speaker in a category other than
   ///   `playAndRecord`.
   public func overrideOutputAudioPort(_ port: PortOverride) throws(AudioSessionError) {
-    try translatingErrors { () throws(SessionError) in
+    try translatingErrors { () throws(AudioSessionRefusal) in
       try core.overrideOutput(toSpeaker: port == .speaker)
     }
   }
@@ -127,7 +128,7 @@ public final class AVAudioSession: Sendable {
   /// - Throws: kAudioServicesNoHardwareError if the server cannot be reached or has gone.
   public func setActive(_ active: Bool, options: SetActiveOptions = []) throws(AudioSessionError) {
     if active {
-      try translatingErrors { () throws(SessionError) in try core.activate() }
+      try translatingErrors { () throws(AudioSessionRefusal) in try core.activate() }
     } else {
       core.deactivate()
     }
@@ -144,7 +145,9 @@ public final class AVAudioSession: Sendable {
   ///
   /// - Throws: kAudioSessionUnsupportedPropertyError for a rate below 0 or one that is not finite.
   public func setPreferredSampleRate(_ sampleRate: Double) throws(AudioSessionError) {
-    try translatingErrors { () throws(SessionError) in try core.setPreferredSampleRate(sampleRate) }
+    try translatingErrors { () throws(AudioSessionRefusal) in
+      try core.setPreferredSampleRate(sampleRate)
+    }
   }
 
   /// Sets the wanted length in seconds of a call of the program's output units. It takes effect at once,
@@ -152,7 +155,8 @@ public final class AVAudioSession: Sendable {
   ///
   /// - Throws: kAudioSessionUnsupportedPropertyError for a duration below 0 or one that is not finite.
   public func setPreferredIOBufferDuration(_ duration: TimeInterval) throws(AudioSessionError) {
-    try translatingErrors { () throws(SessionError) in try core.setPreferredBufferDuration(duration)
+    try translatingErrors { () throws(AudioSessionRefusal) in
+      try core.setPreferredBufferDuration(duration)
     }
   }
 
@@ -194,7 +198,7 @@ public final class AVAudioSession: Sendable {
   public static let routeChangeNotification = NSNotification.Name(
     "AVAudioSessionRouteChangeNotification")
 
-  private func post(_ event: SessionEvent) {
+  private func post(_ event: AudioSessionEvent) {
     switch event {
     case .interruptionBegan:
       post(

@@ -22,9 +22,9 @@ package final class AudioSession: Sendable {
     var resumes = false
     /// Whether the device is kept open for the session.
     var holdsDevice = false
-    var category = SessionCategory.soloAmbient
-    var mode = SessionMode.standard
-    var options: SessionOptions = []
+    var category = AudioSessionCategory.soloAmbient
+    var mode = AudioSessionMode.standard
+    var options: AudioSessionOptions = []
     /// Wanted sample rate in Hz, and length of a call in seconds; 0 for any.
     var preferredRate = 0.0
     var preferredDuration = 0.0
@@ -36,7 +36,7 @@ package final class AudioSession: Sendable {
   private let state = Mutex(State())
   /// Held while preferences take effect, so that the latest ones win.
   private let applying = Mutex<Void>(())
-  private let observers = Mutex<[UInt64: @Sendable (SessionEvent) -> Void]>([:])
+  private let observers = Mutex<[UInt64: @Sendable (AudioSessionEvent) -> Void]>([:])
   private let lastObserver = Atomic<UInt64>(0)
   private let queue = DispatchQueue(label: "cuejack.session")
   private let decides: Bool
@@ -66,7 +66,7 @@ package final class AudioSession: Sendable {
   ///
   /// - Returns: The number for `removeObserver`.
   @discardableResult
-  package func addObserver(_ body: @escaping @Sendable (SessionEvent) -> Void) -> UInt64 {
+  package func addObserver(_ body: @escaping @Sendable (AudioSessionEvent) -> Void) -> UInt64 {
     let number = lastObserver.add(1, ordering: .relaxed).newValue
     observers.withLock { $0[number] = body }
     return number
@@ -74,7 +74,7 @@ package final class AudioSession: Sendable {
 
   package func removeObserver(_ number: UInt64) { observers.withLock { $0[number] = nil } }
 
-  private func tell(_ event: SessionEvent) {
+  private func tell(_ event: AudioSessionEvent) {
     queue.async { [self] in
       for body in observers.withLock({ $0.sorted { $0.key < $1.key }.map(\.value) }) { body(event) }
     }
@@ -102,12 +102,12 @@ package final class AudioSession: Sendable {
 
   // MARK: Category and mode
 
-  package var category: SessionCategory { state.withLock { $0.category } }
-  package var mode: SessionMode { state.withLock { $0.mode } }
-  package var options: SessionOptions { state.withLock { $0.options } }
+  package var category: AudioSessionCategory { state.withLock { $0.category } }
+  package var mode: AudioSessionMode { state.withLock { $0.mode } }
+  package var options: AudioSessionOptions { state.withLock { $0.options } }
 
   /// Sets the category. A new one resets the options, and a mode that it does not allow.
-  package func setCategory(_ category: SessionCategory) {
+  package func setCategory(_ category: AudioSessionCategory) {
     let old = state.withLock { state in
       defer {
         if category != state.category { state.options = [] }
@@ -121,8 +121,8 @@ package final class AudioSession: Sendable {
 
   /// Sets the category with its mode and options.
   package func setCategory(
-    _ category: SessionCategory, _ mode: SessionMode, _ options: SessionOptions
-  ) throws(SessionError) {
+    _ category: AudioSessionCategory, _ mode: AudioSessionMode, _ options: AudioSessionOptions
+  ) throws(AudioSessionRefusal) {
     guard mode.fits(category) else {
       throw .incompatibleCategory("the category \(category) has no mode \(mode)")
     }
@@ -136,8 +136,8 @@ package final class AudioSession: Sendable {
     }
   }
 
-  package func setMode(_ mode: SessionMode) throws(SessionError) {
-    try state.withLock { state throws(SessionError) in
+  package func setMode(_ mode: AudioSessionMode) throws(AudioSessionRefusal) {
+    try state.withLock { state throws(AudioSessionRefusal) in
       guard mode.fits(state.category) else {
         throw .incompatibleCategory("the category \(state.category) has no mode \(mode)")
       }
@@ -145,8 +145,8 @@ package final class AudioSession: Sendable {
     }
   }
 
-  package func setOption(_ option: SessionOptions, _ on: Bool) throws(SessionError) {
-    try state.withLock { state throws(SessionError) in
+  package func setOption(_ option: AudioSessionOptions, _ on: Bool) throws(AudioSessionRefusal) {
+    try state.withLock { state throws(AudioSessionRefusal) in
       if on && !state.category.options.isSuperset(of: option) {
         throw .incompatibleCategory("the category \(state.category) does not take this option")
       }
@@ -155,7 +155,7 @@ package final class AudioSession: Sendable {
   }
 
   /// Routes the output to the speaker, which is where it always goes.
-  package func overrideOutput(toSpeaker: Bool) throws(SessionError) {
+  package func overrideOutput(toSpeaker: Bool) throws(AudioSessionRefusal) {
     let category = category
     if toSpeaker && category != .playAndRecord {
       throw .incompatibleCategory("the category \(category) does not override the output")
@@ -163,7 +163,7 @@ package final class AudioSession: Sendable {
   }
 
   /// Tells of a new category, if the device is open.
-  private func tellCategory(_ old: SessionCategory) {
+  private func tellCategory(_ old: AudioSessionCategory) {
     guard device.isOpen else { return }
     let route = CardRoutes.shared.route(on: device.serverName)
     let category = category
@@ -179,7 +179,7 @@ package final class AudioSession: Sendable {
   package var isActive: Bool { state.withLock { $0.isActive } }
 
   /// Makes the session active: opens the device, and applies the preferences.
-  package func activate() throws(SessionError) {
+  package func activate() throws(AudioSessionRefusal) {
     use()
     let device = device
     do throws(ServerError) {
@@ -218,8 +218,8 @@ package final class AudioSession: Sendable {
   /// Checks whether the category allows what is about to start, and makes the session active.
   ///
   /// - Returns: False if what plays must be silent: it records, too, and the category allows only that.
-  /// - Throws: `SessionError.incompatibleCategory` if the category does not allow it.
-  package func admit(plays: Bool, records: Bool) throws(SessionError) -> Bool {
+  /// - Throws: `AudioSessionRefusal.incompatibleCategory` if the category does not allow it.
+  package func admit(plays: Bool, records: Bool) throws(AudioSessionRefusal) -> Bool {
     let category = category
     if records && !category.records {
       throw .incompatibleCategory("the category \(category) of the session does not record")
@@ -234,7 +234,7 @@ package final class AudioSession: Sendable {
   }
 
   /// Asks the session that decides what may start, if the program uses one.
-  package static func admit(plays: Bool, records: Bool) throws(SessionError) -> Bool {
+  package static func admit(plays: Bool, records: Bool) throws(AudioSessionRefusal) -> Bool {
     try current.withLock { $0 }?.admit(plays: plays, records: records) ?? true
   }
 
@@ -244,14 +244,14 @@ package final class AudioSession: Sendable {
   package var preferredBufferDuration: Double { state.withLock { $0.preferredDuration } }
 
   /// Notes the wanted sample rate in Hz. The server keeps its own.
-  package func setPreferredSampleRate(_ rate: Double) throws(SessionError) {
+  package func setPreferredSampleRate(_ rate: Double) throws(AudioSessionRefusal) {
     guard rate.isFinite, rate >= 0 else { throw .badValue("\(rate) is no sample rate") }
     state.withLock { $0.preferredRate = rate }
   }
 
   /// Sets the wanted length of a call in seconds, which takes effect at once if the server can be
   /// reached.
-  package func setPreferredBufferDuration(_ seconds: Double) throws(SessionError) {
+  package func setPreferredBufferDuration(_ seconds: Double) throws(AudioSessionRefusal) {
     guard seconds.isFinite, seconds >= 0 else { throw .badValue("\(seconds) is no duration") }
     state.withLock { $0.preferredDuration = seconds }
     applyDuration()
@@ -280,14 +280,14 @@ package final class AudioSession: Sendable {
   // MARK: The hardware
 
   private func translatingErrors<R>(_ body: (HardwareDevice) throws(ServerError) -> R)
-    throws(SessionError)
+    throws(AudioSessionRefusal)
     -> R
   {
     do throws(ServerError) { return try body(device) } catch { throw .noHardware(error) }
   }
 
   private var facts: HardwareFacts {
-    get throws(SessionError) {
+    get throws(AudioSessionRefusal) {
       let facts = try translatingErrors { (device) throws(ServerError) in try device.facts }
       state.withLock { state in
         if state.channels == nil { state.channels = (facts.cardInputs, facts.outputs) }
@@ -304,10 +304,10 @@ package final class AudioSession: Sendable {
   package func endListening() { device.endUse() }
 
   /// The server's sample rate in Hz.
-  package var sampleRate: Double { get throws(SessionError) { try facts.sampleRate } }
+  package var sampleRate: Double { get throws(AudioSessionRefusal) { try facts.sampleRate } }
   /// Length of a call in seconds.
   package var bufferDuration: Double {
-    get throws(SessionError) {
+    get throws(AudioSessionRefusal) {
       try translatingErrors { (device) throws(ServerError) in
         Double(try device.bufferFrames) / (try device.facts.sampleRate)
       }
@@ -315,34 +315,34 @@ package final class AudioSession: Sendable {
   }
   /// Latencies in seconds.
   package var inputLatency: Double {
-    get throws(SessionError) {
+    get throws(AudioSessionRefusal) {
       let facts = try facts
       return Double(facts.inputLatency) / facts.sampleRate
     }
   }
   package var outputLatency: Double {
-    get throws(SessionError) {
+    get throws(AudioSessionRefusal) {
       let facts = try facts
       let added = try translatingErrors { (device) throws(ServerError) in try device.addedLatency }
       return Double(facts.outputLatency + added) / facts.sampleRate
     }
   }
   /// Number of the sound card's inputs.
-  package var inputChannels: Int { get throws(SessionError) { try facts.cardInputs } }
+  package var inputChannels: Int { get throws(AudioSessionRefusal) { try facts.cardInputs } }
   /// Number of the sound card's outputs; 2 if it has none.
-  package var outputChannels: Int { get throws(SessionError) { try facts.outputs } }
+  package var outputChannels: Int { get throws(AudioSessionRefusal) { try facts.outputs } }
   /// Volume of the program's output, from 0 to 1.
   package var volume: Float { device.volume }
   /// True if another program plays to the sound card.
   package var othersPlay: Bool {
-    get throws(SessionError) {
+    get throws(AudioSessionRefusal) {
       _ = try facts
       return CardRoutes.shared.othersPlay(on: device.serverName)
     }
   }
   /// Ports of the sound card that the program plays to and records, as far as the category allows it.
   package var route: CardRoute {
-    get throws(SessionError) {
+    get throws(AudioSessionRefusal) {
       _ = try facts
       return CardRoutes.shared.route(on: device.serverName).allowed(by: category)
     }
@@ -413,7 +413,7 @@ package final class AudioSession: Sendable {
 
 extension CardRoute {
   /// Returns the route without directions that a category does not allow.
-  fileprivate func allowed(by category: SessionCategory) -> CardRoute {
+  fileprivate func allowed(by category: AudioSessionCategory) -> CardRoute {
     CardRoute(
       inputs: category.records ? inputs : [], outputs: category.plays ? outputs : [])
   }

@@ -220,7 +220,7 @@ package final class OutputUnit: Unit, @unchecked Sendable {
   private func run() throws(UnitError) {
     let (plays, records) = device.withLock { ($0.plays, $0.records) }
     let isHeard: Bool
-    do throws(SessionError) {
+    do throws(AudioSessionRefusal) {
       isHeard = try AudioSession.admit(plays: plays, records: records)
     } catch { throw .session(error) }
     guard let (hardware, function, isNew) = wanted() else { return }

@@ -22,7 +22,7 @@ package enum UnitError: Error, Sendable {
   /// A code that a unit of the app has returned.
   case status(Int32)
   case server(ServerError)
-  case session(SessionError)
+  case session(AudioSessionRefusal)
 
   /// The error in words.
   package var reason: String {

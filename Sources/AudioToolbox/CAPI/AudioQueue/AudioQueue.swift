@@ -253,9 +253,9 @@ public func AudioQueueStart(_ inAQ: AudioQueueRef, _ inStartTime: UnsafePointer<
 /// Asks the audio session whether a queue may start. One that renders offline always may.
 private func admit(_ queue: (any Queue)?) -> OSStatus {
   guard let queue, (try? queue.checkOnline()) != nil else { return noErr }
-  return answer("AudioQueueStart") { () throws(SessionFailure) in
+  return answer("AudioQueueStart") { () throws(AudioSessionFailure) in
     let records = queue is InputQueue
-    do throws(SessionError) {
+    do throws(AudioSessionRefusal) {
       _ = try AudioSession.admit(plays: !records, records: records)
     } catch { throw .session(error) }
   }

@@ -18,21 +18,21 @@ extension AudioSession {
 /// - Returns: False if that has been done before.
 @discardableResult
 func beginListeners(
-  on loop: CFRunLoop, mode: CFString, _ interruption: SessionListeners.Interruption?
+  on loop: CFRunLoop, mode: CFString, _ interruption: AudioSessionListeners.Interruption?
 ) -> Bool {
-  guard SessionListeners.shared.begin(loop, mode: mode, interruption) else { return false }
-  AudioSession.shared.addObserver { SessionListeners.shared.tell($0) }
+  guard AudioSessionListeners.shared.begin(loop, mode: mode, interruption) else { return false }
+  AudioSession.shared.addObserver { AudioSessionListeners.shared.tell($0) }
   return true
 }
 
 /// Runs the body of a function that needs an initialised session.
 private func withSession(
   _ function: String, needs pointers: UnsafeRawPointer?...,
-  body: (AudioSession) throws(SessionFailure) -> Void
+  body: (AudioSession) throws(AudioSessionFailure) -> Void
 ) -> OSStatus {
-  answer(function) { () throws(SessionFailure) in
+  answer(function) { () throws(AudioSessionFailure) in
     if unsafe hasNull(pointers) { throw .badArgument("a pointer is NULL") }
-    guard SessionListeners.shared.hasBegun else { throw .notInitialized }
+    guard AudioSessionListeners.shared.hasBegun else { throw .notInitialized }
     try body(.shared)
   }
 }
@@ -44,11 +44,11 @@ public func initializeAudioSession(
   _ inInterruptionListener: AudioSessionInterruptionListener?,
   _ inClientData: UnsafeMutableRawPointer?
 ) -> OSStatus {
-  answer("AudioSessionInitialize") { () throws(SessionFailure) in
+  answer("AudioSessionInitialize") { () throws(AudioSessionFailure) in
     let loop = unsafe inRunLoop.map { unsafe Unmanaged<CFRunLoop>.fromOpaque($0) }
     let mode = unsafe inRunLoopMode.map { unsafe Unmanaged<CFString>.fromOpaque($0) }
     let interruption = unsafe inInterruptionListener.map {
-      unsafe SessionListeners.Interruption(function: $0, data: inClientData)
+      unsafe AudioSessionListeners.Interruption(function: $0, data: inClientData)
     }
     let isFirst = unsafe beginListeners(
       on: loop?.takeUnretainedValue() ?? CFRunLoopGetMain(),
@@ -71,9 +71,9 @@ public func AudioSessionSetActiveWithFlags(_ active: Bool, _ inFlags: UInt32) ->
 }
 
 private func setActive(_ function: String, _ active: Bool) -> OSStatus {
-  unsafe withSession(function) { (session) throws(SessionFailure) in
+  unsafe withSession(function) { (session) throws(AudioSessionFailure) in
     if active {
-      try translatingErrors { () throws(SessionError) in try session.activate() }
+      try translatingErrors { () throws(AudioSessionRefusal) in try session.activate() }
     } else {
       session.deactivate()
     }
@@ -87,15 +87,15 @@ public func AudioSessionGetProperty(
   _ outData: UnsafeMutableRawPointer
 ) -> OSStatus {
   unsafe withSession("AudioSessionGetProperty", needs: ioDataSize, outData) {
-    (session) throws(SessionFailure) in
-    let property = try SessionProperty(inID)
+    (session) throws(AudioSessionFailure) in
+    let property = try AudioSessionProperty(inID)
     guard property.isReadable else { throw .notReadable(inID) }
     let size = unsafe ioDataSize.pointee
     // An object that does not fit would be made in vain.
     guard size >= property.byteCount else {
       throw .wrongSize(inID, needed: property.byteCount, size: size)
     }
-    let value = try SessionProperties(session: session).value(inID)
+    let value = try AudioSessionProperties(session: session).value(inID)
     let memory = unsafe UnsafeMutableRawBufferPointer(start: outData, count: property.byteCount)
     unsafe ioDataSize.pointee = UInt32(value.writePart(to: memory))
   }
@@ -107,8 +107,8 @@ public func AudioSessionSetProperty(
   _ inID: AudioSessionPropertyID, _ inDataSize: UInt32, _ inData: UnsafeRawPointer
 ) -> OSStatus {
   unsafe withSession("AudioSessionSetProperty", needs: inData) {
-    (session) throws(SessionFailure) in
-    try unsafe SessionProperties(session: session).set(
+    (session) throws(AudioSessionFailure) in
+    try unsafe AudioSessionProperties(session: session).set(
       inID, unsafe UnsafeRawBufferPointer(start: inData, count: Int(inDataSize)))
   }
 }
@@ -119,14 +119,14 @@ public func AudioSessionGetPropertySize(
   _ inID: AudioSessionPropertyID, _ outDataSize: UnsafeMutablePointer<UInt32>
 ) -> OSStatus {
   unsafe withSession("AudioSessionGetPropertySize", needs: outDataSize) {
-    (_) throws(SessionFailure) in
-    unsafe outDataSize.pointee = UInt32(try SessionProperty(inID).byteCount)
+    (_) throws(AudioSessionFailure) in
+    unsafe outDataSize.pointee = UInt32(try AudioSessionProperty(inID).byteCount)
   }
 }
 
 /// Throws unless a property has listeners.
-private func checkListeners(of id: AudioSessionPropertyID) throws(SessionFailure) {
-  guard try SessionProperty(id).hasListeners else { throw .notListenable(id) }
+private func checkListeners(of id: AudioSessionPropertyID) throws(AudioSessionFailure) {
+  guard try AudioSessionProperty(id).hasListeners else { throw .notListenable(id) }
 }
 
 /// Adds a function to call when a property changes.
@@ -137,18 +137,18 @@ public func AudioSessionAddPropertyListener(
 ) -> OSStatus {
   unsafe withSession(
     "AudioSessionAddPropertyListener", needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
-  ) { (_) throws(SessionFailure) in
+  ) { (_) throws(AudioSessionFailure) in
     try checkListeners(of: inID)
-    unsafe SessionListeners.shared.add(inProc, inClientData, to: inID)
+    unsafe AudioSessionListeners.shared.add(inProc, inClientData, to: inID)
   }
 }
 
 /// Removes all functions that are called when a property changes.
 @c @implementation
 public func AudioSessionRemovePropertyListener(_ inID: AudioSessionPropertyID) -> OSStatus {
-  unsafe withSession("AudioSessionRemovePropertyListener") { (_) throws(SessionFailure) in
+  unsafe withSession("AudioSessionRemovePropertyListener") { (_) throws(AudioSessionFailure) in
     try checkListeners(of: inID)
-    SessionListeners.shared.remove(nil, from: inID)
+    AudioSessionListeners.shared.remove(nil, from: inID)
   }
 }
 
@@ -161,9 +161,9 @@ public func AudioSessionRemovePropertyListenerWithUserData(
   unsafe withSession(
     "AudioSessionRemovePropertyListenerWithUserData",
     needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
-  ) { (_) throws(SessionFailure) in
+  ) { (_) throws(AudioSessionFailure) in
     try checkListeners(of: inID)
-    unsafe SessionListeners.shared.remove(
+    unsafe AudioSessionListeners.shared.remove(
       (unsafeBitCast(inProc, to: UInt.self), UInt(bitPattern: inClientData)), from: inID)
   }
 }

@@ -40,7 +40,7 @@ enum AudioUnitError: APIFailure {
       case .tooManyInstances: kAudioComponentErr_TooManyInstances
       case .status(let status): status
       case .server(let error): HardwareError.server(error).status
-      case .session(let error): SessionFailure.session(error).status
+      case .session(let error): AudioSessionFailure.session(error).status
       }
     }
   }

@@ -1,5 +1,5 @@
 /// The category of an audio session: it decides whether the program may play and record.
-package enum SessionCategory: CaseIterable, Sendable {
+package enum AudioSessionCategory: CaseIterable, Sendable {
   case ambient, soloAmbient, playback, record, playAndRecord, processing
 
   package var plays: Bool {
@@ -12,7 +12,7 @@ package enum SessionCategory: CaseIterable, Sendable {
   package var records: Bool { self == .record || self == .playAndRecord }
 
   /// Options that the category takes.
-  package var options: SessionOptions {
+  package var options: AudioSessionOptions {
     switch self {
     case .playAndRecord: [.mixWithOthers, .defaultToSpeaker]
     case .playback: .mixWithOthers
@@ -22,10 +22,10 @@ package enum SessionCategory: CaseIterable, Sendable {
 }
 
 /// A special purpose within a category. Nothing processes the signal in any of them.
-package enum SessionMode: CaseIterable, Sendable {
+package enum AudioSessionMode: CaseIterable, Sendable {
   case standard, voiceChat, videoRecording, measurement, gameChat
 
-  package func fits(_ category: SessionCategory) -> Bool {
+  package func fits(_ category: AudioSessionCategory) -> Bool {
     switch self {
     case .standard, .measurement: true
     case .voiceChat, .gameChat: category == .playAndRecord
@@ -36,7 +36,7 @@ package enum SessionMode: CaseIterable, Sendable {
 
 /// Notes on a category. They change no sound: JACK mixes all programs, and the sound card's ports are
 /// the speaker.
-package struct SessionOptions: OptionSet, Sendable {
+package struct AudioSessionOptions: OptionSet, Sendable {
   package let rawValue: UInt
   package init(rawValue: UInt) { self.rawValue = rawValue }
   package static let mixWithOthers = Self(rawValue: 1)

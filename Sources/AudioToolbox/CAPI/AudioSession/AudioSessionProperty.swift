@@ -4,7 +4,7 @@ import CoreFoundation
 import Hardware
 
 /// A property of the audio session: its size, and what programs may do with it.
-struct SessionProperty {
+struct AudioSessionProperty {
   let id: AudioSessionPropertyID
   let byteCount: Int
   let isReadable: Bool
@@ -13,7 +13,7 @@ struct SessionProperty {
 
   private enum Use { case read, set, listen }
 
-  init(_ id: AudioSessionPropertyID) throws(SessionFailure) {
+  init(_ id: AudioSessionPropertyID) throws(AudioSessionFailure) {
     let (type, uses): (Any.Type, Set<Use>)
     switch id {
     case kAudioSessionProperty_PreferredHardwareSampleRate:
@@ -54,18 +54,18 @@ struct SessionProperty {
 }
 
 /// The properties of the audio session.
-struct SessionProperties {
+struct AudioSessionProperties {
   let session: AudioSession
 
   /// Returns the value of a property.
-  func value(_ id: AudioSessionPropertyID) throws(SessionFailure) -> CopiedValue {
-    guard try SessionProperty(id).isReadable else { throw .notReadable(id) }
+  func value(_ id: AudioSessionPropertyID) throws(AudioSessionFailure) -> CopiedValue {
+    guard try AudioSessionProperty(id).isReadable else { throw .notReadable(id) }
     if let value = setting(id) { return value }
     if id == kAudioSessionProperty_InterruptionType {
-      guard SessionListeners.shared.isEndingInterruption else { throw .notReadable(id) }
+      guard AudioSessionListeners.shared.isEndingInterruption else { throw .notReadable(id) }
       return CopiedValue(UInt32(kAudioSessionInterruptionType_ShouldResume))
     }
-    return try translatingErrors { () throws(SessionError) in try hardware(id) }
+    return try translatingErrors { () throws(AudioSessionRefusal) in try hardware(id) }
   }
 
   /// Returns a value that the program has set; nil for a property that it cannot set.
@@ -88,7 +88,7 @@ struct SessionProperties {
   }
 
   /// Returns what the hardware reports.
-  private func hardware(_ id: AudioSessionPropertyID) throws(SessionError) -> CopiedValue {
+  private func hardware(_ id: AudioSessionPropertyID) throws(AudioSessionRefusal) -> CopiedValue {
     switch id {
     case kAudioSessionProperty_CurrentHardwareSampleRate: CopiedValue(try session.sampleRate)
     case kAudioSessionProperty_CurrentHardwareInputNumberChannels:
@@ -112,8 +112,9 @@ struct SessionProperties {
   private func flag(_ on: Bool) -> CopiedValue { CopiedValue(UInt32(on ? 1 : 0)) }
 
   /// Sets a property.
-  func set(_ id: AudioSessionPropertyID, _ data: UnsafeRawBufferPointer) throws(SessionFailure) {
-    let property = try SessionProperty(id)
+  func set(_ id: AudioSessionPropertyID, _ data: UnsafeRawBufferPointer) throws(AudioSessionFailure)
+  {
+    let property = try AudioSessionProperty(id)
     guard property.isSettable else { throw .notSettable(id) }
     guard data.count == property.byteCount else {
       throw .wrongSize(id, needed: property.byteCount, size: UInt32(clamping: data.count))
@@ -121,42 +122,46 @@ struct SessionProperties {
     switch id {
     case kAudioSessionProperty_PreferredHardwareSampleRate:
       let rate = unsafe data.loadUnaligned(as: Float64.self)
-      try translatingErrors { () throws(SessionError) in try session.setPreferredSampleRate(rate) }
+      try translatingErrors { () throws(AudioSessionRefusal) in
+        try session.setPreferredSampleRate(rate)
+      }
     case kAudioSessionProperty_PreferredHardwareIOBufferDuration:
       let seconds = unsafe Double(data.loadUnaligned(as: Float32.self))
-      try translatingErrors { () throws(SessionError) in
+      try translatingErrors { () throws(AudioSessionRefusal) in
         try session.setPreferredBufferDuration(seconds)
       }
     default: try set(id, unsafe data.loadUnaligned(as: UInt32.self))
     }
   }
 
-  private func set(_ id: AudioSessionPropertyID, _ value: UInt32) throws(SessionFailure) {
+  private func set(_ id: AudioSessionPropertyID, _ value: UInt32) throws(AudioSessionFailure) {
     switch id {
     case kAudioSessionProperty_AudioCategory:
-      guard let category = SessionCategory(code: value) else { throw .badValue(id, value) }
+      guard let category = AudioSessionCategory(code: value) else { throw .badValue(id, value) }
       session.setCategory(category)
     case kAudioSessionProperty_Mode:
-      guard let mode = SessionMode(code: value) else { throw .badValue(id, value) }
-      try translatingErrors { () throws(SessionError) in try session.setMode(mode) }
+      guard let mode = AudioSessionMode(code: value) else { throw .badValue(id, value) }
+      try translatingErrors { () throws(AudioSessionRefusal) in try session.setMode(mode) }
     case kAudioSessionProperty_OverrideAudioRoute:
       guard
         [kAudioSessionOverrideAudioRoute_None, kAudioSessionOverrideAudioRoute_Speaker]
           .contains(value)
       else { throw .badValue(id, value) }
-      try translatingErrors { () throws(SessionError) in
+      try translatingErrors { () throws(AudioSessionRefusal) in
         try session.overrideOutput(toSpeaker: value == kAudioSessionOverrideAudioRoute_Speaker)
       }
     default:
-      let option: SessionOptions =
+      let option: AudioSessionOptions =
         id == kAudioSessionProperty_OverrideCategoryMixWithOthers
         ? .mixWithOthers : .defaultToSpeaker
-      try translatingErrors { () throws(SessionError) in try session.setOption(option, value != 0) }
+      try translatingErrors { () throws(AudioSessionRefusal) in
+        try session.setOption(option, value != 0)
+      }
     }
   }
 }
 
-extension SessionCategory {
+extension AudioSessionCategory {
   /// The category's code.
   var code: UInt32 {
     switch self {
@@ -175,7 +180,7 @@ extension SessionCategory {
   }
 }
 
-extension SessionMode {
+extension AudioSessionMode {
   /// The mode's code.
   var code: UInt32 {
     switch self {

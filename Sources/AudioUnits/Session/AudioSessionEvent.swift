@@ -1,7 +1,7 @@
 package import Server
 
 /// Reason why a session refuses something.
-package enum SessionError: Error, Sendable {
+package enum AudioSessionRefusal: Error, Sendable {
   /// The category does not allow it.
   case incompatibleCategory(String)
   case badValue(String)
@@ -18,7 +18,7 @@ package enum SessionError: Error, Sendable {
 }
 
 /// An event that a session reports.
-package enum SessionEvent: Sendable {
+package enum AudioSessionEvent: Sendable {
   package enum RouteChangeReason: Sendable {
     case newDevice, oldDevice, categoryChange, noSuitableRoute
   }

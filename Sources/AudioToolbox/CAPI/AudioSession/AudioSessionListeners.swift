@@ -11,8 +11,8 @@ import Synchronization
 ///
 /// They are called one after another on the run loop of AudioSessionInitialize, or on a thread of the
 /// library if that loop does not run.
-final class SessionListeners: Sendable {
-  static let shared = SessionListeners()
+final class AudioSessionListeners: Sendable {
+  static let shared = AudioSessionListeners()
 
   /// The app's function for interruptions, and its data.
   @safe struct Interruption: @unchecked Sendable {
@@ -109,7 +109,7 @@ final class SessionListeners: Sendable {
   // MARK: Telling
 
   /// Tells the app of an event.
-  func tell(_ event: SessionEvent) {
+  func tell(_ event: AudioSessionEvent) {
     switch event {
     case .interruptionBegan:
       send([

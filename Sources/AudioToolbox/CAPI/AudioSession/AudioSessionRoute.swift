@@ -71,7 +71,7 @@ extension CardRoute {
   }
 }
 
-extension SessionEvent.RouteChangeReason {
+extension AudioSessionEvent.RouteChangeReason {
   /// The reason's code.
   var code: UInt32 {
     switch self {
@@ -85,7 +85,7 @@ extension SessionEvent.RouteChangeReason {
 
 /// Returns what listeners of kAudioSessionProperty_AudioRouteChange get.
 func routeChange(
-  _ reason: SessionEvent.RouteChangeReason, old: CardRoute, new: CardRoute, server: String
+  _ reason: AudioSessionEvent.RouteChangeReason, old: CardRoute, new: CardRoute, server: String
 ) -> CFMutableDictionary {
   makeDictionary([
     (kAudioSession_AudioRouteChangeKey_Reason, makeNumber(Int32(reason.code))),

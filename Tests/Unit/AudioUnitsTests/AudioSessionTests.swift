@@ -9,12 +9,12 @@ import Testing
 @testable import Server
 
 /// The audio session on a server that is driven by hand. `session.c` has the functions of the C API.
-@Suite struct SessionTests {
+@Suite struct AudioSessionTests {
   /// The events that a session has told, in words.
   final class Events: Sendable {
     private let list = Mutex<[String]>([])
     var all: [String] { list.withLock { $0 } }
-    func note(_ event: SessionEvent) { list.withLock { $0.append(Self.words(event)) } }
+    func note(_ event: AudioSessionEvent) { list.withLock { $0.append(Self.words(event)) } }
     func take() -> [String] {
       list.withLock { list in
         defer { list = [] }
@@ -22,7 +22,7 @@ import Testing
       }
     }
 
-    private static func words(_ event: SessionEvent) -> String {
+    private static func words(_ event: AudioSessionEvent) -> String {
       func names(_ route: CardRoute) -> String {
         (route.inputs + route.outputs).map { String($0.dropFirst("system:".count)) }
           .joined(separator: ",")
@@ -68,7 +68,7 @@ import Testing
 
   @Test("categories decide what may start")
   func categories() throws {
-    let table: [(SessionCategory, plays: Bool, records: Bool)] = [
+    let table: [(AudioSessionCategory, plays: Bool, records: Bool)] = [
       (.ambient, true, false), (.soloAmbient, true, false), (.playback, true, false),
       (.record, false, true), (.playAndRecord, true, true), (.processing, false, false),
     ]
@@ -85,10 +85,10 @@ import Testing
   @Test("a new category resets the options, and a mode that it does not allow")
   func modes() throws {
     try session.setCategory(.playAndRecord, .voiceChat, [.mixWithOthers, .defaultToSpeaker])
-    #expect(throws: SessionError.self) {
+    #expect(throws: AudioSessionRefusal.self) {
       try session.setCategory(.playback, .standard, .defaultToSpeaker)
     }
-    #expect(throws: SessionError.self) { try session.setCategory(.playback, .voiceChat, []) }
+    #expect(throws: AudioSessionRefusal.self) { try session.setCategory(.playback, .voiceChat, []) }
     #expect(session.category == .playAndRecord && session.mode == .voiceChat)
     session.setCategory(.playAndRecord)
     #expect(session.options == [.mixWithOthers, .defaultToSpeaker])
@@ -120,8 +120,8 @@ import Testing
     server.changePeriod(to: 256)
     #expect(waits { (try? device.bufferFrames) == 256 })
     for wrong in [-1, .nan, .infinity] {
-      #expect(throws: SessionError.self) { try session.setPreferredBufferDuration(wrong) }
-      #expect(throws: SessionError.self) { try session.setPreferredSampleRate(wrong) }
+      #expect(throws: AudioSessionRefusal.self) { try session.setPreferredBufferDuration(wrong) }
+      #expect(throws: AudioSessionRefusal.self) { try session.setPreferredSampleRate(wrong) }
     }
     end()
   }
@@ -130,8 +130,8 @@ import Testing
   func unreachable() throws {
     server.failure = .unknownServer("nowhere")
     try session.setPreferredBufferDuration(0.01)
-    #expect(throws: SessionError.self) { try session.activate() }
-    #expect(throws: SessionError.self) { try session.sampleRate }
+    #expect(throws: AudioSessionRefusal.self) { try session.activate() }
+    #expect(throws: AudioSessionRefusal.self) { try session.sampleRate }
     #expect(!session.isActive)
     server.failure = nil
     try session.activate()
@@ -155,7 +155,7 @@ import Testing
       server.goAway()
       #expect(waits { events.all == ["began"] })
       #expect(!session.isActive)
-      #expect(throws: SessionError.self) { try session.activate() }
+      #expect(throws: AudioSessionRefusal.self) { try session.activate() }
       #expect(try session.outputChannels == 2)
       if isMadeInactive { session.deactivate() }
       server.comeBack()

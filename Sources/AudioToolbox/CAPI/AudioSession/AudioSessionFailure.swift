@@ -3,7 +3,7 @@ import CAudioToolbox
 import Logging
 
 /// The reason why a call for the audio session fails.
-enum SessionFailure: APIFailure {
+enum AudioSessionFailure: APIFailure {
   case badArgument(String)
   case notInitialized
   case alreadyInitialized
@@ -14,7 +14,7 @@ enum SessionFailure: APIFailure {
   /// The property does not take a value.
   case badValue(AudioSessionPropertyID, UInt32)
   case wrongSize(AudioSessionPropertyID, needed: Int, size: UInt32)
-  case session(SessionError)
+  case session(AudioSessionRefusal)
 
   var status: OSStatus {
     switch self {
@@ -49,6 +49,8 @@ enum SessionFailure: APIFailure {
 }
 
 /// Runs a call of the session.
-func translatingErrors<R>(_ body: () throws(SessionError) -> R) throws(SessionFailure) -> R {
-  do throws(SessionError) { return try body() } catch { throw .session(error) }
+func translatingErrors<R>(_ body: () throws(AudioSessionRefusal) -> R) throws(AudioSessionFailure)
+  -> R
+{
+  do throws(AudioSessionRefusal) { return try body() } catch { throw .session(error) }
 }
