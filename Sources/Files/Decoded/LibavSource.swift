@@ -27,6 +27,16 @@ enum LibavType: String, CaseIterable {
     }
   }
 
+  /// File name extensions without the dot.
+  var extensions: [String] {
+    switch self {
+    case .wavPack: ["wv"]
+    case .trueAudio: ["tta"]
+    case .musepack8, .musepack7: ["mpc", "mpp", "mp+"]
+    case .monkeysAudio: ["ape"]
+    }
+  }
+
   /// Name of libavformat's demuxer.
   var demuxer: String {
     switch self {
