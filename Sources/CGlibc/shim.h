@@ -15,6 +15,10 @@ int cue_renameat2(int folder, const char *name, int other, const char *new_name,
 /// mlock2: locks memory; with `flags` 1 only as it is touched.
 int cue_lock(const void *memory, unsigned long bytes, int flags) __asm__("mlock2");
 
+/// fallocate: with the flags 1 and 2, gives a part of a file back to the file system; it becomes
+/// zeros.
+int cue_allocate(int file, int flags, long offset, long bytes) __asm__("fallocate");
+
 /// wcwidth: the columns of a character on a terminal, by the thread's locale; -1 if it is not
 /// printable.
 int cue_wcwidth(int character) __asm__("wcwidth");

@@ -18,13 +18,7 @@ struct FrameSamples {
   ///
   /// - Parameter bits: Significant bits of integers, if fewer than the format has; else 0.
   init?(_ format: AVSampleFormat, channels: Int, bits: Int = 0) {
-    let kind: PCMFormat.Kind
-    switch ffmpeg.av_get_packed_sample_fmt(format) {
-    case AV_SAMPLE_FMT_U8: kind = .unsignedInteger
-    case AV_SAMPLE_FMT_S16, AV_SAMPLE_FMT_S32: kind = .signedInteger
-    case AV_SAMPLE_FMT_FLT, AV_SAMPLE_FMT_DBL: kind = .float
-    default: return nil
-    }
+    guard let kind = Self.kind(of: format) else { return nil }
     let bytes = Int(ffmpeg.av_get_bytes_per_sample(format))
     isPlanar = ffmpeg.av_sample_fmt_is_planar(format) == 1
     isFloat = kind == .float
@@ -36,6 +30,16 @@ struct FrameSamples {
       bytesPerSample: bytes, isHighAligned: true)
     guard let layout = stored.layout else { return nil }
     self.layout = layout
+  }
+
+  /// Returns the kind of number that a sample format has; nil if no supported codec uses it.
+  static func kind(of format: AVSampleFormat) -> PCMFormat.Kind? {
+    switch ffmpeg.av_get_packed_sample_fmt(format) {
+    case AV_SAMPLE_FMT_U8: .unsignedInteger
+    case AV_SAMPLE_FMT_S16, AV_SAMPLE_FMT_S32: .signedInteger
+    case AV_SAMPLE_FMT_FLT, AV_SAMPLE_FMT_DBL: .float
+    default: nil
+    }
   }
 
   /// Copies the first frames of a libavcodec frame to planes.

@@ -23,8 +23,7 @@ struct Candidate {
 extension CompletionKind {
   /// Names of sound files, and folders.
   static var soundFiles: CompletionKind {
-    let known = Set(Container.allCases.flatMap(\.extensions) + ["oga", "opus", "wv", "mka", "wma"])
-    return .file(extensions: known.sorted().flatMap { [$0, $0.uppercased()] })
+    .file(extensions: Container.readExtensions.sorted().flatMap { [$0, $0.uppercased()] })
   }
 
   /// Names of pictures.

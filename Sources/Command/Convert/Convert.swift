@@ -83,11 +83,8 @@ struct Convert: ParsableCommand {
       "--end",
     ])
     try check(words.count >= 2, "give the file to read and the file to write")
-    if let to {
-      try check(
-        Container(forPath: "a.\(to)") != nil,
-        "--to takes one of \(SoundFormat.extensions.replacing(".", with: ""))")
-    } else {
+    try OutputTarget.checkKind(to)
+    if to == nil {
       try check(
         words.count == 2,
         "of several files, give the kind with --to, and the folder to write to as the last word")

@@ -62,7 +62,7 @@ struct FileReport: Encodable {
   let format: String
   /// The formats in which the sound can be decoded.
   let formats: [String]
-  /// Name of the encoding that libsndfile decodes to `format`; absent for other sound.
+  /// Name of the encoding that is decoded to `format`; absent for other sound.
   let coding: String?
   /// Significant bits of a sample; absent for lossy codecs.
   let bitsPerSample: Int?
@@ -93,7 +93,7 @@ struct FileReport: Encodable {
   let bitRate: Double
   /// Bytes of sound, without header and tags.
   let soundBytes: Int64
-  /// Offset of the sound in bytes; 0 if libsndfile reads the file, which does not report it.
+  /// Offset of the sound in bytes; 0 if a library decodes it to `format`, which does not report it.
   let dataOffset: Int64
   /// Number of packets; absent if they would have to be decoded. A packet of linear PCM is a frame.
   let packets: Int64?
@@ -273,7 +273,7 @@ struct FileReport: Encodable {
       ("bit rate", "\(Int64(held: bitRate.rounded())) bits per second"),
       ("size", sizeWords),
     ]
-    if let coding { rows.append(("coding", "\(coding), decoded by libsndfile")) }
+    if let coding { rows.append(("coding", "\(coding), decoded")) }
     if let sourceBits, sourceBits != bitsPerSample { rows.append(("source", "\(sourceBits)-bit")) }
     if sampleType == nil { rows.append(("packets", packetWords)) }
     if let primingFrames, let remainderFrames {

@@ -49,11 +49,7 @@ struct RenderOptions: ParsableArguments {
     try checkBits(bits, format)
     try check(
       to == nil || path.map(PipedFile.isPipe) == true, "--to is for --render - and other pipes")
-    if let to {
-      try check(
-        Container(forPath: "a.\(to)") != nil,
-        "--to takes one of \(SoundFormat.extensions.replacing(".", with: ""))")
-    }
+    try OutputTarget.checkKind(to)
     let given = [
       ("--force", force), ("--format", format != nil), ("--bits", bits != nil),
       ("--bitrate", bitrate != nil),

@@ -15,7 +15,8 @@ struct Record: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Record to a sound file.",
     discussion: """
-      The file's extension selects its container: \(SoundFormat.extensions). Control-C, SIGTERM or SIGHUP \
+      The file's extension selects its container: \(SoundFormat.extensions). With -, the sound goes to \
+      standard output, and messages go to standard error; FIFOs do as files. Control-C, SIGTERM or SIGHUP \
       end the recording and complete the file. If the command is killed, the file can be opened and \
       lacks at most the last second. A script's shell starts commands behind an & with SIGINT ignored, \
       and they go on ignoring it: end them with SIGTERM, which is what kill sends. Only one recording at \
@@ -49,10 +50,16 @@ struct Record: ParsableCommand {
           "cuejack record take-%n.wav                       # take-001.wav, then take-002.wav",
           "cuejack record %Y%m%d-%H%M%S.wav --split 1h",
           "cuejack record take-%n.wav --start-on-sound -50dB --pre-roll 2",
-          "cuejack record talk.m4a --bitrate 96k --channels 1"))
+          "cuejack record talk.m4a --bitrate 96k --channels 1",
+          "cuejack record - --to flac | ssh host 'cat >take.flac'"))
 
   @Argument(help: ArgumentHelp("The file to write.", valueName: "file"), completion: .file())
   var file: String
+
+  @Option(
+    help: ArgumentHelp(
+      "The kind of file that goes to - or a FIFO. Default: wav.", valueName: "extension"))
+  var to: String?
 
   @OptionGroup var take: TakeOptions
 
@@ -68,13 +75,21 @@ struct Record: ParsableCommand {
   func validate() throws {
     try checkOnce(
       ClientOptions.singleOptions + TakeOptions.singleOptions
-        + ["--format", "--rate", "--channels", "--bits", "--bitrate"])
+        + ["--to", "--format", "--rate", "--channels", "--bits", "--bitrate"])
+    try OutputTarget.checkKind(to)
+    if PipedFile.isPipe(file) {
+      try check(take.split == nil, "--split makes several files: a pipe takes one")
+      try check(!report.json || file != "-", "--json and - both need standard output")
+    } else {
+      try check(to == nil, "--to is for - and other pipes")
+    }
     try take.check(with: client)
     _ = try take.names(for: file)
   }
 
   func run() throws {
     if report.json { Screen.shared.startEvents() }
+    if file == "-" { Screen.shared.leaveStandardOutput() }
     client.joinPipeWire()
     let awake = DispatchSemaphore(value: 0)
     let signals = StopSignals { awake.signal() }
@@ -82,8 +97,15 @@ struct Record: ParsableCommand {
     let names = try take.names(for: file)
     let (kind, claim) = try telling { () throws(SoundFileError) in
       let kind = try SoundFormat(
-        path: file, coding, pcm: .pcm(.signedInteger, bits: 24), losslessBits: 24)
+        path: OutputTarget.formatName(file, to), coding, pcm: .pcm(.signedInteger, bits: 24),
+        losslessBits: 24)
       // Check first that the file can be written.
+      if PipedFile.isPipe(file) {
+        // Whether the pipe gets the sound as it comes depends on container and codec only.
+        let pipe = try PipeOutput(
+          file, kind.stream(sampleRate: 48000, channels: 2), in: kind.container)
+        return (kind, RecordingParts.Claim(pipe))
+      }
       return (
         kind,
         try RecordingParts.Claim(names, isSplit: take.split != nil, isReplacing: force)
@@ -258,7 +280,7 @@ struct Record: ParsableCommand {
     _ recorder: FileRecorder, _ recording: RecordingParts, _ monitor: RecordMonitor,
     stoppedBy signal: CInt?
   ) throws {
-    guard let store = recording.store, let writer = recording.writer else {
+    guard let writer = recording.writer else {
       let parts = recording.completedParts
       if parts > 0 {
         return try end(recorder, recording, monitor, files: parts, stoppedBy: signal)
@@ -270,6 +292,7 @@ struct Record: ParsableCommand {
       return
     }
     let file = recording.path
+    let isPipe = PipedFile.isPipe(self.file)
     var failed = recorder.hasFailed
     do throws(SoundFileError) {
       try recording.finish()
@@ -278,24 +301,24 @@ struct Record: ParsableCommand {
       failed = true
     }
     var kept = file
-    switch RecordingRescue(of: store) {
-    case .notNeeded: break
-    case .copied(let path, _):
+    switch recording.store.map(RecordingRescue.init) {
+    case .notNeeded?, nil: break
+    case .copied(let path, _)?:
       Screen.shared.remark("what was recorded is kept in \(path)")
       kept = path
       failed = true
-    case .lost:
-      Screen.shared.complain("\(store.name): what was recorded could not be kept")
+    case .lost?:
+      Screen.shared.complain("\(file): what was recorded could not be kept")
       throw ExitCode.failure
     }
     // If the file could not be completed, only frames that can be read back count.
-    let found = failed ? readableFrames(kept) : writer.frames
+    let found = failed && !isPipe ? readableFrames(kept) : writer.frames
     guard let frames = found, frames > 0 else {
-      if found == 0 || recorder.frames == 0 { store.remove() }
+      if found == 0 || recorder.frames == 0 { recording.store?.remove() }
       Screen.shared.say("\(file): nothing was recorded")
       throw ExitCode.failure
     }
-    let size = (try? store.byteCount()) ?? 0
+    let size = (try? recording.byteCount) ?? 0
     if take.split == nil {
       Screen.shared.say(
         "\(kept): \(summary(of: recorder, frames: frames)), \(byteCount(size))\(monitor.words)")

@@ -69,7 +69,7 @@ final class RecordMonitor {
 
   /// The file that is written now, and its size.
   private var path: String { recording.path }
-  private var bytes: Int64 { (try? recording.store?.byteCount()) ?? 0 }
+  private var bytes: Int64 { (try? recording.byteCount) ?? 0 }
 
   /// Recorded seconds; negative before the start.
   private func position(_ start: ChosenStart?) -> Double {

@@ -7,17 +7,12 @@ import System
 /// Where a command writes sound: a file that appears under its name when it is complete, or a pipe. One
 /// thread at a time.
 ///
-/// A pipe gets the sound as it is written. Where the container stores what is known only at the end, the pipe
-/// gets the complete file.
 final class OutputTarget {
   private enum Way {
     case file(UnfinishedFile)
-    case stream(PipeStore)
-    /// A file without a name that goes to the pipe at this path when it is complete.
-    case complete(FileStore, pipe: String)
+    case pipe(PipeOutput)
   }
   private let way: Way
-  private let path: String
 
   /// Creates the target.
   ///
@@ -25,21 +20,16 @@ final class OutputTarget {
   init(
     _ path: String, _ format: StreamFormat, in container: Container, isReplacing: Bool
   ) throws(SoundFileError) {
-    self.path = path
-    if !PipedFile.isPipe(path) {
-      way = .file(try UnfinishedFile(path, isReplacing: isReplacing))
-    } else if let held = MediaFiles.correctedBytes(of: format, inStream: container) {
-      way = .stream(try PipeStore(path, holding: held))
-    } else {
-      way = .complete(try FileStore(namelessFor: PipeStore.name(of: path)), pipe: path)
-    }
+    way =
+      PipedFile.isPipe(path)
+      ? .pipe(try PipeOutput(path, format, in: container))
+      : .file(try UnfinishedFile(path, isReplacing: isReplacing))
   }
 
   var store: any ByteStore {
     switch way {
     case .file(let file): file.store
-    case .stream(let store): store
-    case .complete(let store, _): store
+    case .pipe(let pipe): pipe.store
     }
   }
 
@@ -53,18 +43,15 @@ final class OutputTarget {
   func finish() throws(SoundFileError) {
     switch way {
     case .file(let file): try file.finish()
-    case .stream(let store): try store.finish()
-    case .complete(let store, let path):
-      let pipe = try PipeStore(path, holding: 0)
-      let total = try store.byteCount()
-      var position: Int64 = 0
-      while position < total {
-        let count = Int(min(1 << 16, total - position))
-        guard let bytes = try store.bytes(at: position, count: count) else { break }
-        try pipe.write(bytes, at: position)
-        position += Int64(count)
-      }
+    case .pipe(let pipe): try pipe.finish()
     }
+  }
+
+  /// Ends the command with a usage error unless an extension, if any, names a kind of file.
+  static func checkKind(_ end: String?) throws {
+    try check(
+      end.map { Container(forPath: "a.\($0)") != nil } ?? true,
+      "--to takes one of \(SoundFormat.extensions.replacing(".", with: ""))")
   }
 
   /// Returns the name that selects a file's format: that of the path, or for pipes one with the extension

@@ -9,13 +9,6 @@ enum SoundFolder {
   private static let mostDepth = 32
   private static let mostFiles = 100_000
 
-  /// The extensions of sound files, without the dot: those of Cuejack's containers, and those that
-  /// libsndfile reads besides.
-  private static let extensions = Set(
-    Container.allCases.flatMap(\.extensions) + [
-      "wv", "voc", "paf", "svx", "8svx", "nist", "sph", "sds", "avr", "xi", "ircam", "sf", "htk",
-    ])
-
   static func isFolder(_ path: String) -> Bool {
     var status = stat()
     return unsafe stat(path.systemName, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
@@ -48,7 +41,7 @@ enum SoundFolder {
             .notSupported("more than \(mostDepth) folders in folders"), path: folder)
         }
         try collect("\(folder)/\(name)", "\(prefix)\(name)/", depth + 1, &found)
-      } else if extensions.contains(name.pathExtension.dropFirst().lowercased()) {
+      } else if Container.readExtensions.contains(name.pathExtension.dropFirst().lowercased()) {
         guard found.count < mostFiles else {
           throw SoundFileError(.notSupported("more than \(mostFiles) sound files"), path: folder)
         }

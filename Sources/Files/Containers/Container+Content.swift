@@ -56,4 +56,7 @@ extension Container {
     default: false
     }
   }
+
+  /// True if the file consists of frames, each with a header, that can be found in the middle of a stream.
+  var isMadeOfFrames: Bool { [.adts, .mp3, .mp2, .mp1, .ac3].contains(self) }
 }

@@ -67,6 +67,12 @@ package enum Container: String, CaseIterable, CustomStringConvertible, Sendable 
     }
   }
 
+  /// Extensions of the files that can be read, without the dot.
+  package static let readExtensions = Set(
+    allCases.flatMap(\.extensions) + LibavType.allCases.flatMap(\.extensions) + [
+      "voc", "paf", "svx", "8svx", "nist", "sph", "sds", "avr", "xi", "ircam", "sf", "htk",
+    ])
+
   /// Creates the container that matches a path's extension; nil if none does.
   package init?(forPath path: String) {
     let end = path.pathExtension.dropFirst().lowercased()

@@ -79,8 +79,7 @@ struct FileHead {
       case ("RIFF", ""), ("RIFX", ""), ("RF64", ""), ("FORM", ""): return .cutShort
       case ("riff", _) where total < 28: return .cutShort
       case ("BW64", ""): return .cutShort
-      case ("wvpk", _): return .foreign("WavPack")
-      default: return .unknown
+      default: return try LibavType(contentOf: store).map { .foreign($0.name) } ?? .unknown
       }
     }
     let isKnown = container.holdsPCM || isStream && (container == .flac || container.isMPEG4)

@@ -18,11 +18,11 @@ package protocol MediaFile: AnyObject, Sendable {
   var container: Container { get }
   /// Name of the container.
   var containerName: String { get }
-  /// Name of the encoding that libsndfile decodes to the linear PCM of `format`; nil for sound that
+  /// Name of the encoding that is decoded to the linear PCM of `format`; nil for sound that
   /// is stored as `format` says.
   var coding: String? { get }
   var format: StreamFormat { get }
-  /// The file as linear PCM, with its chunks; nil if it holds packets, or libsndfile decodes it.
+  /// The file as linear PCM, with its chunks; nil if it holds packets, or is decoded.
   var pcm: SoundFile? { get }
   /// The file's chunks; nil if its container has none.
   var chunked: (any ChunkedFile)? { get }
@@ -103,6 +103,10 @@ package protocol MediaFile: AnyObject, Sendable {
   /// One line about a truncated or damaged file; nil if it is intact. Known once `frameCount` has been
   /// read.
   var warning: String? { get }
+  /// The sound of a file of linear PCM that could not be decoded so far. Silence is in its place.
+  var missing: MissingSound { get }
+  /// True if damage took frames of unknown number. Known with `warning`.
+  var lacksUnknownFrames: Bool { get }
   /// One line about what is unusual about the sound, but no damage; nil if nothing is.
   var notice: String? { get }
   /// The decoder's magic cookie; empty if the decoder needs none.
@@ -144,6 +148,8 @@ extension MediaFile {
   package var otherTags: [String] { [] }
   package var coding: String? { nil }
   package var notice: String? { nil }
+  package var missing: MissingSound { MissingSound() }
+  package var lacksUnknownFrames: Bool { false }
   package var length: SoundLength { get throws(SoundFileError) { .exact(try frameCount) } }
   package var hasPlainPackets: Bool { true }
   package func setupPackets(for packet: Int64) -> Range<Int64> { 0..<0 }

@@ -7,16 +7,15 @@ package enum MediaFiles {
   ///
   /// - Parameters:
   ///   - hint: The container to assume if the first bytes match none.
-  ///   - decodesOthers: True to open also the file types and encodings that only libsndfile reads, as
+  ///   - decodesOthers: True to open also the file types and encodings that Core Audio has no id for, as
   ///     linear PCM.
   package static func open(
     _ store: any ByteStore, hint: Container? = nil, decodesOthers: Bool = false
   ) throws(SoundFileError) -> any MediaFile {
+    if decodesOthers, let file = try DecodedFile(store) { return file }
     let kind = try Container(contentOf: store)
     var store = store
-    if kind?.passesOverTags == false, case let start = try ID3Tag.end(in: store), start > 0 {
-      store = TaggedStore(store, from: start)
-    }
+    if kind?.passesOverTags == false { store = try store.behindTags() }
     do throws(SoundFileError) {
       return try open(store, as: kind ?? hint, decodesOthers: decodesOthers)
     } catch {
@@ -25,8 +24,7 @@ package enum MediaFiles {
         case .notASoundFile, .unsupportedContainer, .unsupportedEncoding: true
         // If only the file's name told the container, its content may be something else. libavformat
         // says this of encodings that it does not know, too.
-        // libavformat reads no MPEG audio of a free format.
-        case .damaged: kind.map { $0.holdsPCM || [.mp1, .mp2, .mp3].contains($0) } ?? true
+        case .damaged: kind?.holdsPCM ?? true
         default: false
         }
       guard decodesOthers, isForLibrary, let file = DecodedFile(store, container: kind) else {
@@ -40,6 +38,14 @@ package enum MediaFiles {
     _ store: any ByteStore, as kind: Container?, decodesOthers: Bool
   ) throws(SoundFileError) -> any MediaFile {
     if let kind, !kind.holdsPCM {
+      if [.mp1, .mp2, .mp3].contains(kind), case let first = try ID3Tag.end(in: store),
+        let start = try store.bytes(
+          at: first, count: Int(min(store.byteCount() - first, Int64(FrameKind.freeFormatBytes)))),
+        FrameKind.isFreeFormat(start) == true
+      {
+        // libavformat finds none of its frames.
+        throw SoundFileError(.unsupportedEncoding(FrameKind.freeFormat), path: store.name)
+      }
       let reader = try PacketFileReader(store, container: kind)
       try reader.requirePackets()
       return PacketInputFile(reader, store)

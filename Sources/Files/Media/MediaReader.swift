@@ -43,8 +43,14 @@ package final class MediaReader {
   private var converter: StreamConverter?
   /// True if the converter and the packet position match the stream's position.
   private var isInstalled = false
+  /// The packets found so far that cannot be decoded.
+  private var lost = MissingSound()
   /// The sound found so far that cannot be decoded.
-  package private(set) var missing = MissingSound()
+  package var missing: MissingSound {
+    var missing = lost.isEmpty ? file.missing : lost
+    missing.isLeast = file.lacksUnknownFrames
+    return missing
+  }
 
   package init(_ file: any MediaFile, bufferBytes: Int = 1 << 15) {
     self.file = file
@@ -96,7 +102,7 @@ package final class MediaReader {
         throw .conversion(error)
       }
       for range in converter.missing {
-        missing.add(range.count, at: start + Int64(range.lowerBound))
+        lost.add(range.count, at: start + Int64(range.lowerBound))
       }
       converter.missing = []
       if sink.isFull || source.isLast { return }

@@ -6,6 +6,8 @@ package struct MissingSound: Sendable {
   private var parts: [Int64: Int] = [:]
   /// Limit on the parts that are told apart.
   private static let most = 1 << 16
+  /// True if more is missing than the parts: sound whose length nobody knows.
+  package var isLeast = false
 
   package init() {}
 
@@ -31,7 +33,8 @@ package struct MissingSound: Sendable {
     let words = places == 1 ? "at" : "in \(places) places, the first at"
     let time = exactClock(Double(first) / sampleRate)
     let milliseconds = Int64(held: (Double(frames) / sampleRate * 1000).rounded(.up))
-    return "\(exactSeconds(milliseconds)) s missing \(words) \(time)"
+    let least = isLeast ? "at least " : ""
+    return "\(least)\(exactSeconds(milliseconds)) s missing \(words) \(time)"
   }
 }
 

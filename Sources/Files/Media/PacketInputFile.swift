@@ -113,6 +113,7 @@ final class PacketInputFile: ReadOnlyMediaFile {
   var channelRoles: [ChannelRole]? { file.channelRoles }
 
   var warning: String? { file.warning }
+  var lacksUnknownFrames: Bool { file.lacksUnknownFrames }
   var notice: String? { file.notice }
   var cookie: [UInt8] { file.cookie }
   var packetTable: PacketTable? { get throws(SoundFileError) { try file.packetTable } }

@@ -117,6 +117,29 @@ final class Demuxer {
       frames: frames(packet.pointee.duration), skippedFrames: skipped, discardedFrames: discarded)
   }
 
+  /// Continues with the packet at or before a frame; false if libavformat cannot seek.
+  func seek(toFrame frame: Int64) -> Bool {
+    guard let context = unsafe context, let sound = unsafe sound else { return false }
+    let rate = unsafe AVRational(num: 1, den: parameters.sample_rate)
+    let time = unsafe ffmpeg.av_rescale_q(frame, rate, sound.pointee.time_base)
+    return unsafe ffmpeg.av_seek_frame(
+      context, sound.pointee.index, time, AVSEEK_FLAG_BACKWARD) >= 0
+  }
+
+  /// Continues with the packet that begins at an offset in the file.
+  func seek(toByte offset: Int64) -> Bool {
+    // libavformat drops what it holds, but takes offsets within the head for the head's end.
+    guard unsafe ffmpeg.av_seek_frame(context, -1, offset, AVSEEK_FLAG_BYTE) >= 0 else {
+      return false
+    }
+    return unsafe ffmpeg.avio_seek(stream.context, offset, SEEK_SET) == offset
+  }
+
+  /// Returns a decoder of the packets to linear PCM; nil if libavcodec has none.
+  func decoder() -> SampleDecoder? {
+    unsafe sound.flatMap { unsafe SampleDecoder($0.pointee.codecpar) }
+  }
+
   // MARK: Stream properties from libavformat
 
   private var parameters: AVCodecParameters {

@@ -118,6 +118,33 @@ enum FrameKind: CaseIterable {
       bitRate: bits)
   }
 
+  /// Returns true if bytes begin with frames of MPEG audio of a free format: their headers do not give a bit rate,
+  /// and so no size. Nil if more bytes are needed to tell.
+  static func isFreeFormat(_ bytes: [UInt8]) -> Bool? {
+    /// The bits of a header that are the same in all frames; nil if its bit rate is given.
+    func form(at i: Int) -> [UInt8]? {
+      guard bytes[i] == 0xFF, bytes[i + 1] & 0xE0 == 0xE0, bytes[i + 1] & 0x18 != 0x08,
+        bytes[i + 1] & 0x06 != 0, bytes[i + 2] & 0xF0 == 0, bytes[i + 2] & 0x0C != 0x0C
+      else { return nil }
+      return [bytes[i + 1], bytes[i + 2] & 0x0C]
+    }
+    guard bytes.count >= 4 else { return nil }
+    guard let first = form(at: 0) else { return false }
+    // The frames have one size, but for a byte of padding.
+    for size in 24...freeFrameBytes {
+      guard bytes.count >= 2 * size + 8 else { return nil }
+      let next = [2 * size - 1, 2 * size, 2 * size + 1]
+      if form(at: size) == first, next.contains(where: { form(at: $0) == first }) { return true }
+    }
+    return false
+  }
+
+  /// Name of sound in such frames.
+  static let freeFormat = "MPEG audio of a free format"
+  /// Bytes of a frame of 640 kbit/s at 8 kHz, and those that tell the form of such frames.
+  private static let freeFrameBytes = 5760
+  static let freeFormatBytes = 2 * freeFrameBytes + 8
+
   private static func ac3(_ b: [UInt8], at i: Int) -> FrameHead? {
     guard b[i] == 0x0B, b[i + 1] == 0x77 else { return nil }
     let rateIndex = Int(b[i + 4] >> 6)

@@ -71,6 +71,9 @@ package final class PacketFileReader: Sendable {
     state.withLock { $0.source.damage }.map { "\(store.name): \($0)" }
   }
 
+  /// True if frames of unknown number are lost with bytes that are none.
+  var lacksUnknownFrames: Bool { state.withLock { $0.source.lacksUnknownFrames } }
+
   /// One line about sound whose form changes; nil if it does not.
   package var notice: String? {
     state.withLock { $0.source.notice }.map { "\(store.name): \($0)" }

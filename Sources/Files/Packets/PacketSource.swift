@@ -24,6 +24,8 @@ struct PacketSource: Sendable {
   /// True if the packets cannot be copied to another file: missing ones are listed, without bytes, or
   /// the format changes.
   var hasSpecialPackets = false
+  /// True if frames of unknown number are lost with bytes that are none.
+  var lacksUnknownFrames = false
   /// A description of the file's damage.
   var damage: String?
   /// A description of what is unusual about the sound, but no damage.
@@ -53,6 +55,7 @@ struct PacketSource: Sendable {
     }
     try measureLastPacket(store)
     damage = scanner.damage
+    lacksUnknownFrames = scanner.damagedBytes > 0 && format.codec != .flac
     tellEnd()
     damage = damage ?? scanner.cut
   }

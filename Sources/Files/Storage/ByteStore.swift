@@ -277,7 +277,7 @@ package final class FileStore: ByteStore {
   }
 
   /// Deletes the file if it is a regular one.
-  package func remove() { if isPlain { unsafe unlink(name.systemName) } }
+  package func remove() { if isPlain, hasName { unsafe unlink(name.systemName) } }
 }
 
 /// SEEK_DATA and SEEK_HOLE of `lseek`, which Swift does not import.

@@ -80,6 +80,10 @@ package final class PipeArrival: Sendable {
     var isCancelled = false
     /// A file that takes the place of the bytes.
     var replacement: FileStore?
+    /// Number of the latest bytes to keep; nil for all.
+    var kept: Int64?
+    /// Number of bytes at the beginning that are no longer there.
+    var dropped: Int64 = 0
   }
   private let state = Mutex(State())
   /// Admits one reader of the pipe at a time.
@@ -97,6 +101,13 @@ package final class PipeArrival: Sendable {
 
   /// Serves another file to readers of the pipe: one that describes the bytes.
   package func replace(by file: FileStore) { state.withLock { $0.replacement = file } }
+
+  /// Limits the room in the file system: once more than `count` bytes have come, the oldest are dropped in
+  /// steps, and read as zeros.
+  package func keep(latest count: Int64) { state.withLock { $0.kept = count } }
+
+  /// True once bytes were dropped.
+  package var hasDropped: Bool { state.withLock { $0.dropped } > 0 }
 
   /// True if all of it has come.
   package var hasEnded: Bool { state.withLock { $0.hasEnded } }
@@ -121,7 +132,13 @@ package final class PipeArrival: Sendable {
           state.withLock { $0.hasEnded = true }
         } else {
           try store.write(Array(bytes[..<read]), at: present)
-          state.withLock { $0.count += Int64(read) }
+          state.withLock { state in
+            state.count += Int64(read)
+            let old = state.count - (state.kept ?? .max)
+            guard old - state.dropped >= 1 << 20 else { return }
+            state.dropped = old
+            dropBytes(of: store.descriptor, before: old)
+          }
         }
       }
     }

@@ -35,3 +35,11 @@ final class TaggedStore: ByteStore {
 
   func synchronize() throws(SoundFileError) { try whole.synchronize() }
 }
+
+extension ByteStore {
+  /// Returns the file behind the tags that stand before it; the store itself if there are none. Blocks.
+  func behindTags() throws(SoundFileError) -> any ByteStore {
+    let start = try ID3Tag.end(in: self)
+    return start > 0 ? TaggedStore(self, from: start) : self
+  }
+}

@@ -268,6 +268,9 @@ package final class StreamParser {
         return
       }
     }
+    if searchedBefore == 0, FrameKind.isFreeFormat(bytes) == true {
+      throw .unsupportedEncoding(FrameKind.freeFormat)
+    }
     guard searchedBefore + bytes.count < Self.searchedBytes else { throw .unsupportedContainer }
   }
 

@@ -24,15 +24,18 @@ enum StreamStart: Equatable {
     let store = ArrivingStore(bytes)
     // This store does not fail.
     let finding = (try? FileHead.find(in: store, isStream: true)) ?? .unknown
+    let container = try? Container(contentOf: store)
     if let end = store.missingEnd {
       self = Self.needs(end)
       return
     }
     switch finding {
-    // Wave64 is read as a file only.
     case .head(let head) where head.container != .wave64: self.init(head, present: bytes.count)
     case .cutShort: self = .failed(.damaged("its head is cut short"))
-    case .head, .foreign, .unknown: self = .frames
+    case .foreign where container?.isMadeOfFrames == true: self = .frames
+    // Wave64, Ogg, AMR and the types without an id are read as files only.
+    case .head, .foreign: self = .failed(.unsupportedContainer)
+    case .unknown: self = .frames
     }
   }
 

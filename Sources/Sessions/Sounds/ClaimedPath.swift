@@ -13,8 +13,10 @@ package final class ClaimedPath: Sendable {
   private let lock: FileLock?
   /// True if this object created an empty placeholder file.
   private let isOurs: Bool
+  /// The pipe to write to instead of a file; nil for a file.
+  private let pipe: PipeOutput?
   /// True if an existing file stays at the path until the real one is written.
-  package var holdsOldFile: Bool { !isOurs }
+  package var holdsOldFile: Bool { !isOurs && pipe == nil }
 
   /// Reserves the path. Fails if the file cannot be written, or exists and may not be replaced. An
   /// existing file stays unchanged.
@@ -39,10 +41,18 @@ package final class ClaimedPath: Sendable {
     if lock == nil { close(opened) }
     if let refusal { throw SoundFileError(.cannotWrite(refusal), path: path) }
     (self.path, self.isReplacing, self.isOurs, self.lock) = (path, isReplacing, isOurs, lock)
+    pipe = nil
+  }
+
+  /// Takes a pipe, which cannot be reserved.
+  init(_ pipe: PipeOutput) {
+    (path, isReplacing, isOurs, lock) = (pipe.store.name, false, false, nil)
+    self.pipe = pipe
   }
 
   /// Creates the real file, replacing the placeholder or the old file.
-  package func makeFile() throws(SoundFileError) -> FileStore {
+  package func makeFile() throws(SoundFileError) -> any ByteStore {
+    if let pipe { return pipe.store }
     var status = stat()
     // Another process may have written the file in the meantime.
     if !isReplacing, unsafe stat(path.systemName, &status) == 0, status.st_size > 0 {
@@ -50,6 +60,9 @@ package final class ClaimedPath: Sendable {
     }
     return try FileStore(creating: path, isReplacing: true)
   }
+
+  /// Writes what is left of the file to the pipe.
+  func finish() throws(SoundFileError) { try pipe?.finish() }
 
   /// Deletes the placeholder if it is still empty.
   deinit {

@@ -9,15 +9,19 @@ package final class RecordingFile: RecordingOutput {
   package let output: ClaimedPath
   /// Container, format and encoder settings of the file.
   package let plan: SoundWriter.Plan
-  private let begun = Mutex<(store: FileStore, writer: SoundWriter)?>(nil)
+  private let begun = Mutex<(store: any ByteStore, writer: SoundWriter)?>(nil)
 
   package init(_ output: ClaimedPath, _ plan: SoundWriter.Plan) {
     self.output = output
     self.plan = plan
   }
 
-  /// The file's store; nil before the first frame.
-  package var store: FileStore? { begun.withLock { $0?.store } }
+  /// The file's store; nil before the first frame, and for a pipe.
+  package var store: FileStore? { begun.withLock { $0?.store as? FileStore } }
+  /// Bytes written so far.
+  package var byteCount: Int64 {
+    get throws(SoundFileError) { try begun.withLock { $0?.store }?.byteCount() ?? 0 }
+  }
   /// The file's writer; nil before the first frame. One thread at a time may use it.
   package var writer: SoundWriter? { begun.withLock { $0?.writer } }
 
@@ -31,7 +35,10 @@ package final class RecordingFile: RecordingOutput {
     try beginning().writeSilence(frames: frames)
   }
 
-  package func checkpoint() throws(SoundFileError) { try writer?.checkpoint() }
+  /// Does nothing for a pipe, whose head has gone.
+  package func checkpoint() throws(SoundFileError) {
+    if let (store, writer) = begun.withLock({ $0 }), !store.isStream { try writer.checkpoint() }
+  }
 
   /// Returns the file's writer, and creates the file on the first call.
   package func beginning() throws(SoundFileError) -> SoundWriter {

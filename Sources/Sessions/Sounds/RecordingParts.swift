@@ -142,14 +142,24 @@ package final class RecordingParts: RecordingOutput {
       self.path = names.hasTime ? nil : path
     }
 
+    /// Takes a pipe, which gets a recording in one file.
+    package init(_ pipe: PipeOutput) {
+      number = 1
+      path = ClaimedPath(pipe)
+    }
+
     /// The file's path; nil if it is not known yet.
     package var name: String? { path?.path }
   }
 
   // MARK: Any thread
 
-  /// The current file's store; nil before its first frame.
+  /// The current file's store; nil before its first frame, and for a pipe.
   package var store: FileStore? { state.withLock { $0.current?.store } }
+  /// Bytes of the current file.
+  package var byteCount: Int64 {
+    get throws(SoundFileError) { try state.withLock { $0.current }?.byteCount ?? 0 }
+  }
   /// The current file's writer; nil before its first frame. One thread at a time may use it.
   package var writer: SoundWriter? { state.withLock { $0.current?.writer } }
   /// The path of the current file, or the template before the first frame.
@@ -196,7 +206,9 @@ package final class RecordingParts: RecordingOutput {
     }
   }
 
-  package func checkpoint() throws(SoundFileError) { try writer?.checkpoint() }
+  package func checkpoint() throws(SoundFileError) {
+    try state.withLock { $0.current }?.checkpoint()
+  }
 
   /// Writes frames in pieces that each go to one file.
   private func forEachPiece(
@@ -361,6 +373,7 @@ package final class RecordingParts: RecordingOutput {
       failure = error
     }
     try writer.close()
+    try state.withLock { $0.current }?.output.finish()
     if let failure { throw failure }
   }
 
@@ -371,7 +384,7 @@ package final class RecordingParts: RecordingOutput {
       return (markers, state.partStart)
     }
     if markers.isEmpty { return }
-    guard let chunks = file.chunked, var list = try chunks.markers() else {
+    guard !file.store.isStream, let chunks = file.chunked, var list = try chunks.markers() else {
       options.onMessage("\(file.path): this kind of file has no markers: they are lost")
       return
     }

@@ -23,7 +23,7 @@ package final class SoundReader: SoundSource {
   private let lock = Mutex(())
 
   package var faults: [String] {
-    let missing = lock.withLock { _ in decoding?.missing ?? MissingSound() }
+    let missing = lock.withLock { _ in decoding?.missing ?? file.missing }
     return missing.words(sampleRate: file.format.sampleRate).map { ["\(path): \($0)"] } ?? []
   }
 

@@ -5,8 +5,8 @@ import Synchronization
 
 /// The sound of a pipe that is read while it arrives. Any thread; reads wait for the pipe.
 ///
-/// It ends where the pipe does. What has come stays readable: a read at an earlier frame decodes from the
-/// start again.
+/// It ends where the pipe does. A read at an earlier frame decodes from the start again. Once more has come than
+/// is kept, earlier frames are silence.
 package final class StreamedSound: SoundSource {
   package let path: String
   package let format: PCMFormat
@@ -31,15 +31,22 @@ package final class StreamedSound: SoundSource {
   }
   private let decoding: Mutex<Decoding>
 
+  /// Bytes of a pipe that are kept: 25 minutes of a CD, so that an endless pipe fills no disk.
+  private static var keptBytes: Int64 { 1 << 28 }
   private static var unknownFrames: Int64 { 1 << 46 }
 
   /// Waits for the head of the sound.
   ///
-  /// - Parameter raw: The format of samples without a head; nil for a sound file.
+  /// - Parameters:
+  ///   - raw: The format of samples without a head; nil for a sound file.
+  ///   - kept: Number of the latest bytes that stay readable; nil for a usual one.
   /// - Returns: Nil if the sound must be complete before it can be read.
-  package init?(pipe path: String, raw: PCMFormat?) throws(SoundFileError) {
+  package init?(pipe path: String, raw: PCMFormat?, keeping kept: Int64? = nil)
+    throws(SoundFileError)
+  {
     arrival = try PipedFile.arrival(path)
     guard let sound = try ArrivingSound(arrival, raw: raw) else { return nil }
+    arrival.keep(latest: kept ?? Self.keptBytes)
     self.path = PipedFile.name(of: path)
     self.raw = raw
     format = sound.format.decoded
@@ -71,6 +78,15 @@ package final class StreamedSound: SoundSource {
   ) throws(SoundFileError) -> Int {
     try decoding.withLock { decoding throws(SoundFileError) in
       if frame < decoding.next {
+        if arrival.hasDropped {
+          let lost = min(
+            Int64(min(count, buffer.count / format.bytesPerFrame)), decoding.next - frame)
+          let silence: UInt8 = format.kind == .unsignedInteger ? 0x80 : 0
+          unsafe UnsafeMutableRawBufferPointer(
+            rebasing: buffer[..<(Int(lost) * format.bytesPerFrame)]
+          ).initializeMemory(as: UInt8.self, repeating: silence)
+          return Int(lost)
+        }
         guard let sound = try ArrivingSound(arrival, raw: raw) else { return 0 }
         decoding = try Self.decoding(sound, to: format, path: path)
       }

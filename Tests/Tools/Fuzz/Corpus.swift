@@ -62,6 +62,8 @@ struct Corpus {
     ("ulaw.caf", "-c:a pcm_mulaw"),
     ("s24.au", "-c:a pcm_s24be"),
     ("ulaw.au", "-c:a pcm_mulaw"),
+    ("wavpack.wv", "-c:a wavpack"),
+    ("tta.tta", "-c:a tta"),
   ]
 
   /// Creates the files, except those for which this machine's ffmpeg has no encoder. It throws if there

@@ -205,6 +205,10 @@ private func null<Value>() -> UnsafeMutablePointer<Value> {
     #expect(openFile(folder.file("a.voc")).status == kAudioFileUnsupportedFileTypeError)
     try tool("ffmpeg", ["-v", "error", "-i", path, "-c:a", "adpcm_ms", folder.file("ms.wav")])
     #expect(openFile(folder.file("ms.wav")).status == kAudioFileUnsupportedDataFormatError)
+    try tool("ffmpeg", ["-v", "error", "-i", path, folder.file("a.tta")])
+    #expect(openFile(folder.file("a.tta")).status == kAudioFileUnsupportedFileTypeError)
+    try tool("lame", ["--quiet", "--freeformat", "-b", "400", path, folder.file("free.mp3")])
+    #expect(openFile(folder.file("free.mp3")).status == kAudioFileUnsupportedDataFormatError)
     let words = CFStringCreateWithCString(
       nil, "http://example.org/a.wav", CFStringBuiltInEncodings.UTF8.rawValue)
     var none: AudioFileID?

@@ -15,6 +15,33 @@ func risingTone(frames: Int, rate: Double) -> [Float] {
   }
 }
 
+/// Reads frames of linear PCM and returns the samples as numbers from -1 to 1.
+func storedSamples(
+  _ file: any MediaFile, from frame: Int64 = 0, count: Int = .max
+) throws -> [Double] {
+  guard case .pcm(let format) = file.format else { return [] }
+  let frames = Int(min(Int64(count), max(0, try file.packetCount - frame)))
+  var bytes = [UInt8](repeating: 0, count: frames * format.bytesPerFrame)
+  var extents: [PacketExtent] = []
+  let read = try bytes.withUnsafeMutableBytes {
+    try file.readPackets(from: frame, count: count, into: $0, extents: &extents)
+  }
+  let size = format.bytesPerSample
+  return stride(from: 0, to: read * format.bytesPerFrame, by: size).map { start in
+    var bits: UInt64 = 0
+    for index in 0..<size {
+      bits = bits << 8 | UInt64(bytes[start + (format.isBigEndian ? index : size - 1 - index)])
+    }
+    let unused = 64 - 8 * size
+    return switch (format.kind, size) {
+    case (.float, 4): Double(Float(bitPattern: UInt32(bits)))
+    case (.float, _): Double(bitPattern: bits)
+    case (.unsignedInteger, _): (Double(bits) - 128) / 128
+    default: Double(Int64(bitPattern: bits << unused)) / 0x1p63
+    }
+  }
+}
+
 /// Returns the decoded samples of a mono file.
 func decodedSound(_ file: any MediaFile) throws -> [Float] {
   let format = file.format.decoded

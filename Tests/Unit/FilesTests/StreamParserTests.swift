@@ -440,6 +440,23 @@ private func read(_ path: String) throws -> Heard {
     // A header without an end.
     let riff = [UInt8]("RIFF....WAVEjunk".utf8) + [0xFF, 0xFF, 0xFF, 0x7F] + rubbish
     #expect(failure(riff) == .damaged("its head is too long"))
-    #expect(failure([UInt8]("OggS".utf8) + [UInt8](repeating: 0, count: 70_000)) != nil)
+  }
+
+  /// These have no packets that a stream could be divided into without the whole file.
+  @Test(arguments: ["OggS", "#!AMR\n", "wvpk", "TTA1", "MPCK", "MAC "])
+  func aContainerThatIsReadAsAFileOnlyIsRefusedAtOnce(name: String) {
+    #expect(failure(Array(name.utf8) + [UInt8](repeating: 1, count: 60)) == .unsupportedContainer)
+  }
+
+  @Test func mpegAudioOfAFreeFormatIsRefused() throws {
+    let folder = try TemporaryFolder()
+    let (source, path) = (folder.file("a.wav"), folder.file("free.mp3"))
+    try tool("sox", ["-n", "-r", "44100", "-c", "2", source, "synth", "0.5", "sine", "440"])
+    try tool("lame", ["--quiet", "--freeformat", "-b", "400", source, path])
+    let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    #expect(failure(bytes) == .unsupportedEncoding(FrameKind.freeFormat))
+    #expect(failure(tag(3000) + bytes, hint: .mp3) == .unsupportedEncoding(FrameKind.freeFormat))
+    // Three headers are needed to tell.
+    #expect(failure(Array(bytes[..<2000])) == nil)
   }
 }

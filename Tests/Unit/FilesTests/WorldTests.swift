@@ -279,6 +279,21 @@ private struct Plain: Sendable, CustomTestStringConvertible {
     #expect(heard.samples[silence.upperBound...] == whole.samples[silence.upperBound...])
   }
 
+  @Test func timeThatIsLostWithoutALengthIsALowerBound() throws {
+    let whole = try bytes("a.aac")
+    var bytes = whole
+    let middle = bytes.count / 2
+    // One frame loses its data only, and those behind it their headers.
+    for index in middle..<middle + 2000 { bytes[index] = 0x55 }
+    let words = try #require(Heard(bytes).missing.words(sampleRate: 44_100))
+    #expect(words.hasPrefix("at least 0.0"), "\(words)")
+    bytes = whole
+    for index in middle..<middle + 40 { bytes[index] = 0x55 }
+    if let words = try Heard(bytes).missing.words(sampleRate: 44_100) {
+      #expect(words.hasPrefix("0.0"), "\(words)")
+    }
+  }
+
   @Test(arguments: ["alac.m4a", "alac.caf"])
   func aPacketThatCannotBeDecodedIsSilentAndTold(name: String) throws {
     var bytes = try bytes(name)

@@ -60,7 +60,9 @@ public func openExtAudioFile(
       () throws(ExtAudioFileError) in
       let media = try onAudioFile { () throws(AudioFileFailure) in
         let path = try unsafe path(of: inURL)
-        return try onFile { () throws(SoundFileError) in try MediaFiles.open(path: path) }
+        return try onFile { () throws(SoundFileError) in
+          try MediaFiles.open(path: path, decodesOthers: true)
+        }
       }
       if let warning = media.warning { log.warning("ExtAudioFileOpenURL: \(warning)") }
       return try own(media, isWriting: false)

@@ -1,5 +1,6 @@
 // Parser for sound files that arrive in pieces, as from a network: AAC (ADTS), MPEG layers 1 to 3,
 // AC-3, FLAC, CAF, WAVE, RF64, AIFF, AIFC, NeXT, and MPEG-4 files that begin with their tables.
+// Other files, such as Ogg, give kAudioFileStreamError_UnsupportedFileType.
 //
 // Any thread that is not real time may call these functions. One thread at a time may use a stream.
 #ifndef CUEJACK_AUDIOFILESTREAM_H

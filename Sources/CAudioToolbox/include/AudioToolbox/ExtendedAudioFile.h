@@ -40,7 +40,8 @@ CF_ENUM(OSStatus) {
 };
 
 CF_ENUM(ExtAudioFilePropertyID) {
-  /// AudioStreamBasicDescription, read-only: format of the file.
+  /// AudioStreamBasicDescription, read-only: format of the file. Sound without a format id, such as
+  /// WavPack, is linear PCM here: what it decodes to.
   kExtAudioFileProperty_FileDataFormat = 'ffmt',
   /// AudioChannelLayout of the file, if it has one. Its size varies. In a file that is created,
   /// setting it writes it, if the file type supports layouts. For a file that is read, it replaces

@@ -225,6 +225,21 @@ static void read_theirs(const char *name, Boolean knows_length, double least,
   WORKS(ExtAudioFileDispose(file));
 }
 
+/// Reads a file of a type or in a form that has no format id: it is linear PCM then.
+static void read_decoded(const char *name, UInt32 most, double least) {
+  ExtAudioFileRef file = open_file(name);
+  AudioStreamBasicDescription format;
+  UInt32 size = sizeof format;
+  WORKS(ExtAudioFileGetProperty(file, kExtAudioFileProperty_FileDataFormat, &size, &format));
+  EQUAL(format.mFormatID, kAudioFormatLinearPCM);
+  set_client(file, float_format(44100, 2));
+  SInt64 frames = length_of(file);
+  CHECK(frames >= Frames && frames <= most);
+  EQUAL(read_all(file, ours, Most, 2, 8), frames);
+  if (least > 0) CHECK(ratio(floats, ours, 2 * Frames) >= least);
+  WORKS(ExtAudioFileDispose(file));
+}
+
 static void files_of_others(void) {
   ExtAudioFileRef file =
       create("source.wav", kAudioFileWAVEType, int16(44100, 2, 0), kAudioFileFlags_EraseFile);
@@ -234,7 +249,9 @@ static void files_of_others(void) {
       "lossless.m4a"
       " && to 'aac -aac_pns 0' plain.m4a && to flac x.flac && to libmp3lame x.mp3 && to "
       "adpcm_ima_qt x.caf && to pcm_mulaw law.wav"
-      " && to ac3 x.ac3 && to libopus x.opus && to aac x.aac && sox source.wav x.ogg");
+      " && to ac3 x.ac3 && to libopus x.opus && to aac x.aac && sox source.wav x.ogg"
+      " && to wavpack x.wv && to tta x.tta && lame --quiet --freeformat -b 400 source.wav "
+      "free.mp3");
   read_theirs("lossless.m4a", true, INFINITY, INFINITY);
   read_theirs("x.flac", true, INFINITY, INFINITY);
   read_theirs("law.wav", true, INFINITY, INFINITY);
@@ -247,6 +264,9 @@ static void files_of_others(void) {
   read_theirs("x.aac", false, 90, 20);
   read_theirs("x.ac3", false, 90, 20);
   read_theirs("x.opus", false, 90, 20);
+  read_decoded("x.wv", Frames, INFINITY);
+  read_decoded("x.tta", Frames, INFINITY);
+  read_decoded("free.mp3", Frames + 3000, 0);
   passed("files of others");
 }
 

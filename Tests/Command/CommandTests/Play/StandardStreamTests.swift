@@ -166,6 +166,46 @@ import Testing
     }
   }
 
+  @Test func aRecordingGoesIntoAPipe() throws {
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon(period: 1024)
+      let emitter = try Emitter(on: server)
+      func record(_ line: String) throws -> CommandResult {
+        try shell(
+          line, ["--server", server.name, "--connect", "emitter:out_1,emitter:out_2"], in: folder)
+      }
+      for end in ["wav", "caf", "flac", "ogg", "aac", "aiff"] {
+        let result = try record(
+          "$0 record - --to \(end) --seconds 12000f $* | cat >out.\(end); "
+            + "ffmpeg -v error -i out.\(end) -f s16le -ac 2 - | wc -c")
+        let errors = result.errors
+        #expect(
+          result.status == 0 && errors.contains("standard output: recorded 12000 frames"),
+          "\(result)")
+        let frames = (Int(result.output.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0) / 4
+        #expect((12_000...(end == "aac" ? 15_000 : 12_200)).contains(frames), "\(end): \(frames)")
+      }
+      let head = try Data(contentsOf: folder.appendingPathComponent("out.wav"))
+      #expect(Array(head[4..<8]) == [0xFF, 0xFF, 0xFF, 0xFF])
+      #expect(head.range(of: Data("bext".utf8)) != nil)
+      let named = try record(
+        "mkfifo o.m4a; cat o.m4a >whole.m4a & $0 record o.m4a --seconds 12000f $* && wait")
+      #expect(named.status == 0, "\(named)")
+      #expect(try shownFrames(folder.appendingPathComponent("whole.m4a").path) == 12_000)
+      // The reader goes away.
+      let short = try record(
+        "set +o pipefail; ($0 record - $*; echo status $? >&2) | head -c 100000 | wc -c")
+      #expect(
+        short.output.contains("100000") && short.errors.contains("status 1")
+          && short.errors.contains("standard output: the file cannot be written"), "\(short)")
+      for usage in ["--split 1h", "--json"] {
+        #expect(try record("$0 record - \(usage) $*").status == 64, "\(usage)")
+      }
+      #expect(try record("$0 record a.wav --to flac $*").status == 64)
+      withExtendedLifetime(emitter) {}
+    }
+  }
+
   /// The headers of files in a pipe leave sizes open, and ffmpeg decodes these files to their ends.
   @Test func everyKindOfFileGoesIntoAPipe() throws {
     try withTemporaryFolder { folder in

@@ -1,0 +1,183 @@
+import Codecs
+import FileSupport
+import Foundation
+import RealTime
+import Testing
+
+@testable import Files
+
+/// WavPack, TTA and Musepack files, which have no Core Audio format id.
+@Suite struct TypesWithoutIDTests {
+  private static let corpus = Result {
+    let folder = try TemporaryFolder()
+    for (name, form) in [
+      ("8", ["-b", "8"]), ("16", ["-b", "16"]), ("24", ["-b", "24"]), ("32", ["-b", "32"]),
+      ("float", ["-e", "float", "-b", "32"]),
+    ] {
+      let source = folder.file("\(name).wav")
+      try tool(
+        "sox",
+        ["-n", "-R", "-D", "-r", "44100", "-c", "2"] + form
+          + [source, "synth", "1.2", "pinknoise", "sine", "440", "vol", "0.4"])
+      try tool("wavpack", ["-q", source, "-o", folder.file("\(name).wv")])
+      if ["8", "16", "24"].contains(name) {
+        try tool("ffmpeg", ["-v", "error", "-i", source, folder.file("\(name).tta")])
+      }
+    }
+    try tool("mpcenc", ["--silent", folder.file("16.wav"), folder.file("16.mpc")])
+    // A packet of Musepack has 1.7 seconds.
+    try tool("sox", [folder.file("16.wav"), folder.file("long.wav"), "repeat", "1"])
+    try tool("mpcenc", ["--silent", folder.file("long.wav"), folder.file("long.mpc")])
+    return folder
+  }
+
+  private func path(_ name: String) throws -> String { try Self.corpus.get().file(name) }
+  private func bytes(_ name: String) throws -> [UInt8] {
+    [UInt8](try Data(contentsOf: URL(fileURLWithPath: path(name))))
+  }
+
+  private func open(_ name: String) throws -> any MediaFile {
+    try MediaFiles.open(path: path(name), decodesOthers: true)
+  }
+  private func open(_ bytes: [UInt8]) throws -> any MediaFile {
+    try MediaFiles.open(ReplayedStore(bytes), decodesOthers: true)
+  }
+
+  @Test(arguments: [
+    ("8.wv", "WavPack", 8), ("16.wv", "WavPack", 16), ("24.wv", "WavPack", 24),
+    ("32.wv", "WavPack", 32), ("float.wv", "WavPack", 32), ("8.tta", "TTA", 8),
+    ("16.tta", "TTA", 16), ("24.tta", "TTA", 24),
+  ])
+  func everySampleIsTheSource(name: String, type: String, bits: Int) throws {
+    let file = try open(name)
+    #expect(file.containerName == type && file.coding == type && file.warning == nil)
+    guard case .pcm(let format) = file.format else {
+      Issue.record("\(file.format)")
+      return
+    }
+    #expect(format.bitsPerSample == bits && (format.kind == .float) == name.hasPrefix("float"))
+    let source = try storedSamples(open("\(name.prefix { $0 != "." }).wav"))
+    let read = try storedSamples(file)
+    #expect(source.count == 2 * 52_920 && read == source)
+    // Reads begin anywhere.
+    for frame in [30_000, 11_024, 0, 11_025, 52_900] {
+      let part = try storedSamples(file, from: Int64(frame), count: 1000)
+      #expect(part[...] == source[(2 * frame)...].prefix(2000), "from frame \(frame)")
+    }
+    #expect(file.missing.isEmpty)
+  }
+
+  @Test func musepackIsAlignedAndHasItsLength() throws {
+    let decoded = try path("decoded.wav")
+    try tool("mpcdec", [path("16.mpc"), decoded])
+    let expected = try storedSamples(MediaFiles.open(path: decoded))
+    let file = try open("16.mpc")
+    let read = try storedSamples(file)
+    #expect(expected.count == 2 * 52_920 && read.count == expected.count)
+    func differ(_ some: ArraySlice<Double>, _ others: ArraySlice<Double>) -> Double {
+      zip(some, others).map { abs($0 - $1) }.max() ?? .infinity
+    }
+    #expect(differ(read[...], expected[...]) <= 4 / 32768)
+    for frame in [40_000, 0, 3000] {
+      let part = try storedSamples(file, from: Int64(frame), count: 500)
+      #expect(part.count == 1000)
+      #expect(differ(part[...], expected[(2 * frame)...]) <= 4 / 32768, "from frame \(frame)")
+    }
+  }
+
+  /// The offset of a WavPack file's third block; each has 11,025 frames.
+  private func thirdBlock(_ bytes: [UInt8]) throws -> Int {
+    let data = Data(bytes)
+    var found = 0
+    for _ in 0..<2 {
+      found = try #require(data[(found + 4)...].range(of: Data("wvpk".utf8))).lowerBound
+    }
+    return found
+  }
+
+  /// Expects that one part of the sound is silent and told, and the rest exact.
+  private func expect(_ bytes: [UInt8], of source: String, missing part: Range<Int>) throws {
+    let file = try open(bytes)
+    let read = try storedSamples(file)
+    var expected = try storedSamples(open(source))
+    for sample in 2 * part.lowerBound..<2 * part.upperBound { expected[sample] = 0 }
+    #expect(read == expected)
+    #expect(file.missing.frames == part.count && file.missing.first == Int64(part.lowerBound))
+  }
+
+  @Test func aDamagedBlockOfWavPackCostsItsFrames() throws {
+    var bytes = try bytes("16.wv")
+    bytes[try thirdBlock(bytes) + 1000] ^= 0x55
+    try expect(bytes, of: "16.wav", missing: 22_050..<33_075)
+  }
+
+  @Test func aBlockOfWavPackWithoutItsNameCostsItsFrames() throws {
+    var bytes = try bytes("16.wv")
+    bytes[try thirdBlock(bytes)] ^= 0x55
+    try expect(bytes, of: "16.wav", missing: 22_050..<33_075)
+    #expect(try open(bytes).warning?.hasSuffix("the file is damaged at 00:00.500") == true)
+  }
+
+  @Test func otherBytesBetweenBlocksOfWavPackArePassedOver() throws {
+    var bytes = try bytes("16.wv")
+    bytes.insert(contentsOf: [UInt8](repeating: 0x77, count: 5000), at: try thirdBlock(bytes))
+    let file = try open(bytes)
+    #expect(try storedSamples(file) == storedSamples(open("16.wav")))
+    #expect(file.missing.isEmpty && file.warning != nil)
+  }
+
+  @Test func aDamagedFrameOfTTACostsItsFrames() throws {
+    var bytes = try bytes("24.tta")
+    bytes[2000] ^= 0x55
+    try expect(bytes, of: "24.wav", missing: 0..<46_080)
+  }
+
+  @Test(arguments: ["16.wv", "24.tta", "long.mpc"])
+  func whatIsCutIsReadUpToTheCut(name: String) throws {
+    let bytes = try bytes(name)
+    let whole = try storedSamples(open(bytes))
+    let file = try open(Array(bytes.dropLast(500)))
+    let read = try storedSamples(file)
+    #expect(file.warning?.contains("cut short") == true && file.missing.isEmpty)
+    #expect(read.count < whole.count && read[...] == whole.prefix(read.count))
+    #expect(read.count >= 2 * 44_100)
+  }
+
+  @Test func joinedFilesOfWavPackPlayOn() throws {
+    let file = try open(bytes("16.wv") + bytes("16.wv"))
+    let source = try storedSamples(open("16.wav"))
+    #expect(try storedSamples(file) == source + source)
+  }
+
+  @Test func tagsAroundTheFileArePassedOver() throws {
+    let tag: [UInt8] =
+      Array("ID3".utf8) + [3, 0, 0, 0, 0, 8, 0] + [UInt8](repeating: 0, count: 1024)
+    let behind: [UInt8] = Array("TAG".utf8) + [UInt8](repeating: 0x20, count: 125)
+    for name in ["16.wv", "16.tta", "16.mpc"] {
+      let expected = try storedSamples(open(name))
+      #expect(try storedSamples(open(tag + bytes(name) + behind)) == expected, "\(name)")
+    }
+  }
+
+  @Test func damageAnywhereIsSurvived() throws {
+    for name in ["16.wv", "16.tta", "16.mpc"] {
+      let bytes = try bytes(name)
+      for at in stride(from: 4, to: 400, by: 37) {
+        var changed = bytes
+        changed[at] ^= 0xFF
+        if let file = try? open(changed) { _ = try? storedSamples(file, count: 3000) }
+        if let file = try? open(Array(bytes[..<at])) { _ = try? storedSamples(file, count: 3000) }
+      }
+    }
+  }
+
+  @Test func withoutAnIDTheFilesAreRefused() throws {
+    for name in ["16.wv", "16.tta", "16.mpc"] {
+      let error = #expect(throws: SoundFileError.self) { try MediaFiles.open(path: path(name)) }
+      guard case .unsupportedContainer = error?.kind else {
+        Issue.record("\(name): \(String(describing: error))")
+        continue
+      }
+    }
+  }
+}
