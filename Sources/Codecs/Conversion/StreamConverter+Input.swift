@@ -23,8 +23,11 @@ extension StreamConverter {
       // valid.
       source.take(taken)
       packetsIn += taken
-      let told = packets.frames(
-        source.next - taken, count: taken, each: decoder.format.framesPerPacket)
+      let told =
+        unsafe decoder.isSetup(bytes)
+        ? 0
+        : packets.frames(
+          source.next - taken, count: taken, each: decoder.format.framesPerPacket)
       if unsafe bytes.isEmpty {
         return try replaceLost(told, decoder, from: decodedFrames + decoder.available)
       }

@@ -115,6 +115,8 @@ package struct PacketTable: Hashable, Sendable {
   package var primingFrames: Int
   /// Frames after them, which pad the last packet.
   package var remainderFrames: Int
+  /// Frames of all packets.
+  package var frames: Int64 { Int64(primingFrames) + validFrames + Int64(remainderFrames) }
 
   package init(validFrames: Int64, primingFrames: Int, remainderFrames: Int) {
     self.validFrames = validFrames

@@ -18,6 +18,8 @@ package final class PacketDecoder {
 
   private let decoder: UnsafePointer<AVCodec>
   private let extradata: [UInt8]
+  /// What describes the current stream, which may be another one than the first.
+  private var current: [UInt8]
   private var codec: CodecContext
   /// Nil until the channels are known.
   private var output: PlaneQueue?
@@ -52,6 +54,7 @@ package final class PacketDecoder {
       self.format.bytesPerPacket = 0
     }
     extradata = described.extradata
+    current = extradata
     unsafe self.decoder = decoder
     do throws(CodecError) {
       codec = try unsafe Self.opened(decoder, self.format, extradata)
@@ -142,6 +145,11 @@ package final class PacketDecoder {
     guard packet.count <= Self.mostBytes else {
       throw CodecError(.badPacket("it has \(packet.count) bytes"))
     }
+    if unsafe isSetup(packet) {
+      endAdapter()
+      current = unsafe Array(packet[8...])
+      return begin()
+    }
     if isDrained { begin() }
     guard unsafe ffmpeg.av_new_packet(codec.packet, CInt(packet.count)) == 0 else {
       throw CodecError(.failed("no memory for a packet of \(packet.count) bytes"))
@@ -156,6 +164,12 @@ package final class PacketDecoder {
       if [.aac, .aacHE, .aacHEv2].contains(format.codec) { begin() }
       throw CodecError(.badPacket(CodecContext.words(sent < 0 ? sent : received)))
     }
+  }
+
+  /// True for the head of a joined FLAC stream, which another stream's frames follow: its name and its
+  /// STREAMINFO.
+  func isSetup(_ packet: UnsafeRawBufferPointer) -> Bool {
+    unsafe format.codec == .flac && packet.count == 42 && packet.starts(with: "fLaC".utf8)
   }
 
   private func drain() throws(CodecError) {
@@ -180,6 +194,7 @@ package final class PacketDecoder {
 
   /// Discards the stream and the decoded frames. The next packet need not follow the last one.
   package func reset() {
+    current = extradata
     begin()
     output?.removeAll()
   }
@@ -189,7 +204,7 @@ package final class PacketDecoder {
   private func begin() {
     isDrained = false
     adapter = nil
-    if let fresh = try? unsafe Self.opened(decoder, format, extradata) {
+    if let fresh = try? unsafe Self.opened(decoder, format, current) {
       codec = fresh
     } else {
       unsafe ffmpeg.avcodec_flush_buffers(codec.context)

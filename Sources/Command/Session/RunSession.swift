@@ -143,7 +143,7 @@ struct RunSession: ParsableCommand {
     }
     SessionScreen(running, signals, awake, seconds: seconds, isOnce: once && play).run()
     running.end()
-    if running.hasFailedRecordings { throw ExitCode.failure }
+    if running.hasFailures { throw ExitCode.failure }
     if let signal = signals.received { throw ExitCode(128 + signal) }
   }
 

@@ -102,6 +102,9 @@ extension RemoteControl {
       .reading("\(name)/name", types: "s", "the name of track \(index + 1)") { _, engine in
         [.string(engine.document.tracks[index].name)]
       },
+      .reading("\(name)/failure", types: "s", "which sound of track \(index + 1) is missing") {
+        _, engine in [.string(engine.failure(ofTrack: index))]
+      },
       .value(
         "\(name)/gain", path.appending(key: "volume"), types: "f", range: -120...24, unit: "dB",
         "the gain of track \(index + 1)"
@@ -133,7 +136,7 @@ extension RemoteControl {
         .value(
           "\(name)/pan", path.appending(key: "pan"), types: "f", range: -1...1,
           "the balance of track \(index + 1)"
-        ) { .float(Float($0.tracks[index].pan)) }, at: 2)
+        ) { .float(Float($0.tracks[index].pan)) }, at: 3)
     }
     return controls
       + chain(name, path, engine.document.tracks[index].chain.count, engine) {

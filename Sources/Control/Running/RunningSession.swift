@@ -70,7 +70,7 @@ package final class RunningSession: Sendable {
     case job(@Sendable () -> Void)
     case service, end
   }
-  private let recordingHasFailed = Atomic<Bool>(false)
+  private let anyHasFailed = Atomic<Bool>(false)
   /// Counts the calls of `service`.
   private let services = Atomic<Int>(0)
   private let wantsToQuit = Monitor(false)
@@ -124,8 +124,8 @@ package final class RunningSession: Sendable {
     var settings = SessionEngine.Options(
       clientName: name, connectsToCard: connectsToCard ?? options.connectsToCard,
       threads: options.threads, onMessage: options.onMessage)
-    settings.onRecordingFailure = { [weak self] in
-      self?.recordingHasFailed.store(true, ordering: .relaxed)
+    settings.onFailure = { [weak self] in
+      self?.anyHasFailed.store(true, ordering: .relaxed)
     }
     let engine = try SessionEngine(document, in: store.folder, on: options.server, settings)
     engine.device.afterEvents { [weak engine, work] in
@@ -281,8 +281,9 @@ package final class RunningSession: Sendable {
     }
   }
 
-  /// Whether a recording has failed since the object was created. Known for all of them after `close()`.
-  package var hasFailedRecordings: Bool { recordingHasFailed.load(ordering: .relaxed) }
+  /// Whether a recording or a track's file has failed since the object was created. Known for all of them
+  /// after `close()`.
+  package var hasFailures: Bool { anyHasFailed.load(ordering: .relaxed) }
 
   /// The peaks of each track, behind its fader: 1 is full scale. They fall by 20 dB per second.
   package var trackPeaks: [[Float]] { peaks.withLock { $0.values } }

@@ -1,4 +1,5 @@
 import Codecs
+import Timeline
 
 /// A parser of Core Audio Format files. libavformat's CAF demuxer does not report how many frames
 /// are valid, and lacks many codecs.
@@ -37,7 +38,10 @@ enum CAFFile {
     source.channelRoles = CAFLayout.roles(
       try contents("chan", atMost: 1 << 16), channels: source.format.channels)
     source.chunks = chunks
-    let table = try contents("pakt", atMost: 1 << 28)
+    var table = try contents("pakt", atMost: 1 << 28)
+    if table.isEmpty, let cut = head.cut, cut.id == "pakt", cut.size <= 1 << 28 {
+      table = try store.bytes(at: cut.offset, count: Int(cut.size)) ?? []
+    }
     let start = try store.bytes(at: head.dataOffset, count: 16) ?? []
     let isCounted = try correct(&source.format, table, start, store)
     let present = try max(0, store.byteCount() - head.dataOffset)
@@ -115,12 +119,15 @@ enum CAFFile {
     } else {
       guard table.count >= 24 else {
         if dataBytes == 0 { return }
-        throw SoundFileError(.damaged("there is no packet table"), path: store.name)
+        let isCut = try dataOffset + dataBytes >= store.byteCount()
+        throw SoundFileError(
+          .damaged("there is no packet table\(isCut ? ": the file is cut before it" : "")"),
+          path: store.name)
       }
       let promised = Int64(bitPattern: table.big(at: 0, bytes: 8))
-      guard promised >= 0, promised <= min(PacketIndex.maximumCount, Int64(table.count - 24)) else {
-        throw SoundFileError(.damaged("its table promises \(promised) packets"), path: store.name)
-      }
+      // A table that is cut lists fewer packets.
+      let most = min(PacketIndex.maximumCount, Int64(table.count - 24))
+      var isComplete = 0...most ~= promised
       var position = 24
       func number() -> Int64? {
         var value: Int64 = 0
@@ -133,15 +140,22 @@ enum CAFFile {
         return nil
       }
       var start: Int64 = 0
-      for _ in 0..<promised {
+      for _ in 0..<(isComplete ? promised : most) {
         let bytes = format.bytesPerPacket > 0 ? Int64(format.bytesPerPacket) : number()
         let frames = format.framesPerPacket > 0 ? 0 : number()
-        guard let bytes, let frames, bytes <= dataBytes - start, bytes <= 1 << 30 else { break }
+        guard let bytes, let frames, bytes <= dataBytes - start, bytes <= 1 << 30 else {
+          isComplete = false
+          break
+        }
         // ffmpeg lists empty packets.
         guard bytes > 0 else { continue }
         source.index.append(
           [PacketIndex.Piece(offset: dataOffset + start, bytes: Int(bytes))], frames: frames)
         start += bytes
+      }
+      if !isComplete {
+        let end = exactClock(Double(source.frames) / format.sampleRate)
+        source.damage = "the file is cut short at \(end): \(source.index.count) packets are there"
       }
     }
     guard table.count >= 24 else { return }

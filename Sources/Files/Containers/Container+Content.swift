@@ -9,7 +9,12 @@ extension Container {
       guard start.name(at: 0) == "riff" else { return start }
       return try store.bytes(at: offset, count: 28) ?? start
     }
-    guard let kind = Self.kind(try start(at: ID3Tag.end(in: store))) else { return nil }
+    self.init(start: try start(at: ID3Tag.end(in: store)))
+  }
+
+  /// Detects the container from its first 12 bytes, or 28 for Wave64; nil if they match none.
+  init?(start: [UInt8]) {
+    guard let kind = Self.kind(start) else { return nil }
     self = kind
   }
 

@@ -15,6 +15,8 @@ struct FileHead {
   /// The chunks before and after the sound, as far as they are present.
   var before: [Chunk] = []
   var after: [Chunk] = []
+  /// The last chunk, if the file ends within it, with the bytes that are present.
+  private(set) var cut: Chunk?
   /// Frames per second, where the header stores it as a floating-point number.
   var sampleRate: Double?
   /// Significant bits of a sample, if they are fewer than its bytes hold.
@@ -146,6 +148,7 @@ struct FileHead {
     // The last chunk may be truncated, or may not be a chunk at all.
     if let last = after.last, last.size < 0 || last.size > total - last.offset {
       after.removeLast()
+      cut = Chunk(last.id, offset: last.offset, size: max(0, total - last.offset))
     }
     // AIFF's COMM chunk may come after the sound. For other containers libsndfile reports a missing
     // format.
@@ -170,8 +173,15 @@ struct FileHead {
       let name = try store.bytes(at: soundOffset - grammar.headBytes, count: 4),
       let start = try store.bytes(at: soundOffset, count: Int(skipped))
     else { return nil }
-    if container == .rf64 { head.replaceSubrange(0..<4, with: ChunkID("RF64").bytes) }
-    let formats: Set<ChunkID> = ["ds64", "fmt ", "COMM", "FVER", "desc"]
+    if container == .rf64 {
+      head.replaceSubrange(0..<4, with: ChunkID("RF64").bytes)
+      // libsndfile insists on this chunk. Only the size of the sound counts.
+      let sizes = [[0], [bytes], [0]].flatMap {
+        $0.flatMap { [UInt8]($0, count: 8, bigEndian: false) }
+      }
+      head += grammar.chunk("ds64", sizes + [0, 0, 0, 0])
+    }
+    let formats: Set<ChunkID> = ["fmt ", "COMM", "FVER", "desc"]
     // The format of an AIFF file may follow its sound.
     for chunk in before + after where formats.contains(chunk.id) {
       guard chunk.size <= 1 << 16,
@@ -181,9 +191,6 @@ struct FileHead {
         content[0...1] == [0xFE, 0xFF]
       {
         content.replaceSubrange(0...1, with: content[24...25])
-      }
-      if chunk.id == "ds64", content.count >= 16 {
-        content.replaceSubrange(8..<16, with: [UInt8](bytes, count: 8, bigEndian: false))
       }
       head += grammar.chunk(chunk.id, content)
     }
@@ -288,9 +295,9 @@ struct FileHead {
     }
     switch (container, chunk.id) {
     case (.rf64, "ds64"):
-      guard let sizes = try start(atLeast: 24) else { return false }
-      longDataBytes = Int64(
-        truncatingIfNeeded: sizes.unsigned(at: 8, bytes: 8, bigEndian: false))
+      longDataBytes = try start(atLeast: 24).map {
+        Int64(truncatingIfNeeded: $0.unsigned(at: 8, bytes: 8, bigEndian: false))
+      }
     case (.wave, "fmt "), (.rf64, "fmt "), (.wave64, "fmt "):
       guard let format = try start(atLeast: 16) else { return false }
       hasFormat = true

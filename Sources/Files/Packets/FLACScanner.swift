@@ -17,6 +17,9 @@ struct FLACScanner {
   /// False headers found since the last frame.
   private var mistakes = 0
 
+  /// True if no bytes follow those that are given.
+  var isAtEnd = false
+
   /// Limit on false headers, for damaged data that is full of them.
   private static let mostMistakes = 64
 
@@ -75,6 +78,8 @@ struct FLACScanner {
 
   private mutating func isWhole(_ bytes: [UInt8], from start: Int, to end: Int) -> Bool {
     if case .head = Head.read(bytes, at: end) { return true }
+    // The decoder may not know the form of this stream.
+    if isAtEnd && end == bytes.count || bytes.name(at: end) == "fLaC" { return true }
     // Zero bytes leave a CRC of 0 unchanged, so the number of decoder calls is limited.
     guard tries < 8, let decoder = decoder() else { return false }
     tries += 1
@@ -152,28 +157,46 @@ extension FLACScanner {
     var head: Head
   }
 
-  /// Returns all complete frames in the bytes, which are those of a frame as a rule.
-  mutating func frames(in bytes: [UInt8]) -> [Frame] {
-    if case .head(let head) = Head.read(bytes, at: 0) {
-      // Zero bytes behind a frame leave a CRC of 0 unchanged. Its own CRC may end with two of them.
-      var end = (bytes.lastIndex { $0 != 0 } ?? 0) + 1
-      var sum = bytes.crc(AV_CRC_16_ANSI, of: 0..<end)
-      while sum != 0, end < bytes.count {
-        sum = bytes.crc(AV_CRC_16_ANSI, of: end..<end + 1, after: sum)
-        end += 1
-      }
-      if sum == 0 { return [Frame(range: 0..<min(end + 2, bytes.count), head: head)] }
+  /// Returns the frame that the bytes are; nil if they are something else.
+  static func frame(in bytes: [UInt8]) -> Frame? {
+    guard case .head(let head) = Head.read(bytes, at: 0) else { return nil }
+    // Zero bytes behind a frame leave a CRC of 0 unchanged. Its own CRC may end with two of them.
+    var end = (bytes.lastIndex { $0 != 0 } ?? 0) + 1
+    var sum = bytes.crc(AV_CRC_16_ANSI, of: 0..<end)
+    while sum != 0, end < bytes.count {
+      sum = bytes.crc(AV_CRC_16_ANSI, of: end..<end + 1, after: sum)
+      end += 1
     }
-    loseStep()
-    var frames: [Frame] = []
-    var offset = 0
-    while case .frame(let count, _, let start) = step(bytes, from: offset) {
-      offset = start + count
-      guard case .head(let head) = Head.read(bytes, at: start) else { break }
-      frames.append(Frame(range: start..<offset, head: head))
-    }
-    return frames
+    return sum == 0 ? Frame(range: 0..<min(end + 2, bytes.count), head: head) : nil
   }
+}
+
+/// The STREAMINFO block behind the name of a FLAC stream. A decoder takes both as a packet.
+struct FLACStreamInfo {
+  /// Bytes of the name and of the block.
+  static let bytes = 42
+
+  /// Frames of each packet; 0 if they vary.
+  let blockFrames: Int64
+  let sampleRate: Double
+  let channels: Int
+  /// What a decoder must know: block sizes, rate, channels and bits.
+  private let form: [UInt8]
+
+  /// Reads it; nil if there is none. Blocks.
+  init?(_ store: any ByteStore, at offset: Int64) throws(SoundFileError) {
+    guard let bytes = try store.bytes(at: offset, count: Self.bytes),
+      bytes.starts(with: "fLaC".utf8), bytes[4] & 0x7F == 0
+    else { return nil }
+    let word = bytes.big(at: 18, bytes: 4)
+    sampleRate = Double(word >> 12)
+    guard sampleRate > 0 else { return nil }
+    channels = Int(word >> 9 & 7) + 1
+    blockFrames = bytes[8..<10] == bytes[10..<12] ? Int64(bytes.big(at: 8, bytes: 2)) : 0
+    form = bytes[8..<12] + bytes[18..<21] + [bytes[21] & 0xF0]
+  }
+
+  func isLike(_ other: FLACStreamInfo) -> Bool { form == other.form }
 }
 
 extension [UInt8] {

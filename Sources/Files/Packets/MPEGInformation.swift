@@ -59,8 +59,11 @@ struct MPEGInformation {
     }
   }
 
-  /// Returns the frames that the first frame of a file promises; nil if it holds sound. Blocks.
-  static func promisedFrames(in store: any ByteStore) throws(SoundFileError) -> Int64? {
+  /// Returns the frames that the first frame of a file promises, and their packet table if it has padding; nil
+  /// if it holds sound. Blocks.
+  static func promises(
+    in store: any ByteStore
+  ) throws(SoundFileError) -> (frames: Int64, table: PacketTable?)? {
     let start = try ID3Tag.end(in: store)
     let count = Int(min(Int64(FrameKind.mpeg.maximumPacketBytes), try store.byteCount() - start))
     guard let bytes = try store.bytes(at: start, count: count), count >= FrameKind.mpeg.headBytes,
@@ -68,6 +71,7 @@ struct MPEGInformation {
       let about = MPEGInformation(bytes, at: 0, head), let packets = about.packets
     else { return nil }
     let frames = packets * Int64(head.frames)
-    return about.table(of: frames)?.validFrames ?? frames
+    let table = about.table(of: frames)
+    return (table?.validFrames ?? frames, table)
   }
 }

@@ -19,6 +19,8 @@ struct OggScanner {
   private(set) var remainderFrames: Int64 = 0
   /// Frames lost to gaps.
   private(set) var missingFrames: Int64 = 0
+  /// Frames before the first damage; nil if there is none.
+  private(set) var damagedFrame: Int64?
   /// Offset of sound of another codec, which is not read; nil if there is none.
   private(set) var otherSoundOffset: Int64?
   /// The first frame of a stream with another rate or other channels; nil if there is none.
@@ -33,6 +35,8 @@ struct OggScanner {
   private var pages: OggPages
   /// The identification header of the first audio stream.
   private var head: Head?
+  /// The format of the latest stream.
+  private var latestFormat: [UInt8] = []
   private var stream: Stream?
   /// First pages come in groups, one for each of the multiplexed logical streams.
   private var isAmongFirstPages = false
@@ -42,6 +46,8 @@ struct OggScanner {
     /// The first bytes, enough to tell the packet's frames.
     var start: [UInt8] = []
     var frames: Int64 = 0
+    /// Frames at its end that are not heard.
+    var padding = 0
 
     mutating func add(_ range: Range<Int>, of page: OggPage) {
       guard !range.isEmpty else { return }
@@ -162,10 +168,10 @@ struct OggScanner {
     if head == nil { primingFrames = Int64(new.primingFrames) }
     let head = self.head ?? new
     self.head = head
-    if head.format != new.format { changedFrame = changedFrame ?? index.frames }
     // The padding of the stream before is inside the file.
     index.trimEnd(Int(clamping: remainderFrames))
     remainderFrames = 0
+    if head.format != new.format { changedFrame = changedFrame ?? index.frames }
     otherSoundOffset = nil
     stream = Stream(
       serial: page.serial, sequence: page.sequence, headsLeft: new.count - 1,
@@ -176,11 +182,15 @@ struct OggScanner {
     }
     stream?.heads = [packet]
     if new.count == 1 { stream?.counter = PacketFrames.counter(codec, []) }
-    if codec == .vorbis, index.count > 0 {
+    // The form of a FLAC stream is in its first header only, behind nine bytes of its own.
+    let skipped = codec == .flac ? 9 : 0
+    let size = codec == .flac ? FLACStreamInfo.bytes : packet.count
+    if index.count > 0, codec == .vorbis || codec == .flac && latestFormat != new.format {
       setups.append(index.count..<index.count)
-      let offset = page.offset + Int64(page.bodyStart)
-      addSetup([PacketIndex.Piece(offset: offset, bytes: packet.count)])
+      let offset = page.offset + Int64(page.bodyStart + skipped)
+      addSetup([PacketIndex.Piece(offset: offset, bytes: size)])
     }
+    latestFormat = new.format
   }
 
   private mutating func addSetup(_ pieces: [PacketIndex.Piece]) {
@@ -194,6 +204,7 @@ struct OggScanner {
     _ page: OggPage, _ stream: inout Stream
   ) throws(SoundFileError) -> Bool {
     // Some programs number all pages alike, or count back. That is not a gap.
+    if pages.skippedBytes > stream.skippedBytes { damagedFrame = damagedFrame ?? index.frames }
     let step = page.sequence &- stream.sequence
     let isAfterGap = (2...UInt32(Int32.max)).contains(step)
     stream.sequence = page.sequence
@@ -215,6 +226,13 @@ struct OggScanner {
     }
     guard !sound.isEmpty else { return true }
     takeTime(of: page, &stream)
+    // The padding of a stream at another rate counts at its own.
+    var padding = stream.scale == 1 ? 0 : Int(clamping: remainderFrames)
+    if padding > 0 { remainderFrames = 0 }
+    for index in sound.indices.reversed() {
+      sound[index].padding = min(padding, Int(sound[index].frames))
+      padding -= sound[index].padding
+    }
     for packet in sound {
       let trimmed = min(stream.trimmed, Int(packet.frames))
       stream.trimmed -= trimmed
@@ -222,8 +240,8 @@ struct OggScanner {
       let priming = stream.isPriming ? Self.mostMissingFrames : 0
       stream.isPriming = false
       index.append(
-        packet.pieces, frames: scaled(packet.frames - Int64(trimmed), &stream),
-        trim: PacketTrim(start: trimmed + priming))
+        packet.pieces, frames: scaled(packet.frames - Int64(trimmed + packet.padding), &stream),
+        trim: PacketTrim(start: trimmed + priming, end: packet.padding))
     }
     return true
   }
@@ -317,6 +335,7 @@ struct OggScanner {
     // More than an hour is an implausible granule position rather than a gap.
     guard Double(frames) <= 3600 * sampleRate else { return }
     missingFrames += frames
+    damagedFrame = damagedFrame ?? index.frames
     let piece = PacketIndex.Piece(offset: offset, bytes: 0)
     for start in stride(from: 0, to: frames, by: Self.mostMissingFrames) {
       index.append([piece], frames: min(Int64(Self.mostMissingFrames), frames - start))

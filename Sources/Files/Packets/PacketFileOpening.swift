@@ -114,9 +114,11 @@ struct PacketFileOpening {
   // MARK: Opening each container family
 
   private func openMPEG4() throws(SoundFileError) -> Opened {
-    let file = try MPEG4File(store)
+    let fragments = try MPEG4Fragments(store)
+    let shown = fragments.repaired
+    let file = try MPEG4File(shown)
     // libavformat's own edit list handling drops packets that a decoder needs, and some sound.
-    let demuxer = try Demuxer(store, name: name(), options: ["ignore_editlist": "1"])
+    let demuxer = try Demuxer(shown, name: name(), options: ["ignore_editlist": "1"])
     var source = try describe(demuxer)
     let format = source.format
     source.channelRoles =
@@ -124,13 +126,17 @@ struct PacketFileOpening {
     let spanned: Int64
     if file.isFragmented {
       let scanner = try PacketScanner(
-        store, demuxer, format, .told, frames: PacketFrames.counter(format.codec, demuxer.extradata)
-      )
+        shown, demuxer, format, .told,
+        fragments.isDamaged ? .times(startIsDamaged: fragments.isStartDamaged) : .none,
+        frames: PacketFrames.counter(format.codec, demuxer.extradata))
       while try scanner.step(&source.index) {}
       spanned = min(scanner.spannedFrames, demuxer.promisedFrames ?? .max)
+      source.hasSpecialPackets = scanner.missingFrames > 0
       if file.isCut {
         let end = exactClock(Double(source.frames) / format.sampleRate)
         source.damage = "the file is cut short at \(end): it ends within a fragment"
+      } else if fragments.isDamaged {
+        source.damage = scanner.damage ?? "the file is damaged in its fragments"
       }
     } else {
       let count =
@@ -181,11 +187,13 @@ struct PacketFileOpening {
     source.index = scanner.index
     source.setups = scanner.setups
     source.hasSpecialPackets = scanner.missingFrames > 0 || !scanner.index.trims.isEmpty
+    func time(_ frame: Int64) -> String {
+      exactClock(Double(max(0, frame - scanner.primingFrames)) / source.format.sampleRate)
+    }
     if let frame = scanner.changedFrame {
       source.hasSpecialPackets = true
       source.notice =
-        "the sound changes its form at \(exactClock(Double(frame) / source.format.sampleRate)): it is "
-        + "converted to the first form"
+        "the sound changes its form at \(time(frame)): it is converted to the first form"
     }
     let frames = scanner.index.frames
     // Chained streams and gaps may break the constant packet length that the first header declares.
@@ -203,10 +211,11 @@ struct PacketFileOpening {
       source.damage = "it is read up to byte \(offset): sound of another codec follows"
     } else if scanner.skippedBytes > 0 || scanner.missingFrames > 0 {
       source.damage =
-        "the file is damaged: \(scanner.missingFrames) frames are missing, "
+        "the file is damaged at \(time(scanner.damagedFrame ?? frames)): "
+        + "\(scanner.missingFrames) frames are missing, "
         + "and \(scanner.skippedBytes) bytes belong to nothing"
     } else if scanner.isCut {
-      source.damage = "the file is cut short: it ends within a page"
+      source.damage = "the file is cut short at \(time(frames)): it ends within a page"
     }
     return Opened(source: source)
   }
@@ -222,7 +231,9 @@ struct PacketFileOpening {
       sieve = .frames(.adts)
     case .mp3, .mp2, .mp1:
       sieve = .frames(.mpeg)
-      source.promisedFrames = try MPEGInformation.promisedFrames(in: store)
+      let promises = try MPEGInformation.promises(in: store)
+      source.promisedFrames = promises?.frames
+      source.promisedTable = promises?.table
     case .ac3: sieve = .frames(.ac3)
     case .flac:
       let frames = demuxer.extradata.big(at: 13, bytes: 5) & 0xF_FFFF_FFFF

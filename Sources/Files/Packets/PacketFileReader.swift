@@ -26,7 +26,6 @@ package final class PacketFileReader: Sendable {
   package let tags: [String: String]
   /// libavformat's names of further metadata.
   package let otherTags: [String]
-  private let setups: [Range<Int64>]
   private let store: any ByteStore
   private let claimedBitRate: Int
 
@@ -56,7 +55,6 @@ package final class PacketFileReader: Sendable {
     channelRoles = opened.source.channelRoles
     tags = opened.source.tags
     otherTags = opened.source.otherTags
-    setups = opened.source.setups
     claimedBitRate = opened.source.claimedBitRate
     state = Mutex(State(source: opened.source, scanner: opened.scanner))
   }
@@ -81,7 +79,7 @@ package final class PacketFileReader: Sendable {
 
   /// True if no packet is missing, and the cookie is sufficient for decoding from any packet.
   package var hasPlainPackets: Bool {
-    setups.isEmpty && !state.withLock { $0.source.hasSpecialPackets }
+    state.withLock { $0.source.setups.isEmpty && !$0.source.hasSpecialPackets }
   }
 
   /// Fails if the file promises sound but has no packet, or libavformat finds none, as older versions do in FLAC
@@ -289,7 +287,7 @@ package final class PacketFileReader: Sendable {
   /// Returns the header packets that the decoder needs before `packet`; an empty range if the
   /// cookie is sufficient.
   package func setupPackets(for packet: Int64) -> Range<Int64> {
-    setups.last { $0.upperBound <= packet } ?? 0..<0
+    state.withLock { $0.source.setups.last { $0.upperBound <= packet } } ?? 0..<0
   }
 
   /// Returns the bytes of packet number `packet`; nil if it does not exist.

@@ -19,6 +19,9 @@ final class PacketScanner {
   enum Sieve {
     /// Takes every packet.
     case none
+    /// Takes every packet. Where the next one's time is later than the end of the last one, frames are
+    /// lost: before the first packet, too, if the start is damaged.
+    case times(startIsDamaged: Bool)
     /// Each packet is a frame with a header that gives its size. Another form of frames begins with two
     /// of them.
     case frames(FrameKind)
@@ -37,6 +40,9 @@ final class PacketScanner {
   private let isRegular: Bool
   private var end: Int64 = 0
   private let byteCount: Int64
+  /// Bytes in which FLAC frames are searched, and their offset in the file: libavformat divides damaged and
+  /// joined files wrongly. Nil while it divides the file rightly.
+  private var searched: (bytes: [UInt8], offset: Int64)?
   /// Buffer for file contents that are compared with a packet.
   private var window: [UInt8] = []
   private(set) var skippedFrames = 0
@@ -49,13 +55,17 @@ final class PacketScanner {
   /// The first frame's header, and the latest one's.
   private var first: FrameHead?
   private var latest: FrameHead?
-  /// A frame in another form, which is listed if the next one has it too.
-  private var held: (head: FrameHead, offset: Int64)?
-  /// Frames before the latest change of form, and seconds since then.
-  private var changed: (frames: Int64, seconds: Double) = (0, 0)
+  /// Frames before the part of the stream in its latest form, the frames of that part at its own rate, and
+  /// frames of the first rate for each of them.
+  private var part: (start: Int64, frames: Int64, scale: Double) = (0, 0, 1)
   /// The first change of form, in frames and words; nil if there is none.
   private var firstChange: (frame: Int64, form: String)?
   private var hasChanged: Bool { firstChange != nil }
+  /// FLAC's STREAMINFO for the latest frames, and the packets that hold later ones for the decoder.
+  private var streamInfo: FLACStreamInfo?
+  private(set) var setups: [Range<Int64>] = []
+  /// Where sound of another kind follows, which is not read; nil if there is none.
+  private var otherSoundOffset: Int64?
   /// Samples of each channel in FLAC's first frame, and in its latest one.
   private var blockFrames: Int64 = 0
   private var latestFrames = Int.max
@@ -88,19 +98,28 @@ final class PacketScanner {
 
   /// Appends the next packet to the index. Returns false if there is none.
   func step(_ index: inout PacketIndex) throws(SoundFileError) -> Bool {
-    guard !isAtEnd, index.count < min(PacketIndex.maximumCount, byteCount),
-      let packet = try unsafe demuxer.next(), let offset = try unsafe locate(packet)
+    let isFull = isAtEnd || index.count >= min(PacketIndex.maximumCount, byteCount)
+    if searched != nil, !isFull, try search(&index) { return true }
+    guard !isFull, searched == nil, let packet = try unsafe demuxer.next(),
+      let offset = try unsafe locate(packet)
     else {
+      if !isFull, searched == nil, case .flac = sieve, let goodEnd, goodEnd < byteCount {
+        searched = ([], goodEnd)
+        return true
+      }
       isAtEnd = true
+      if let goodEnd { _ = try endsSound(at: goodEnd) }
       let endsInside = try endsWithinFrame()
-      isCut = demuxer.isCut || endsInside
+      isCut = otherSoundOffset == nil && (demuxer.isCut || endsInside)
       cutFrame = index.frames(each: format.framesPerPacket)
       return false
     }
     unsafe skippedFrames += packet.skippedFrames
     unsafe discardedFrames += packet.discardedFrames
     if let first = unsafe packet.firstFrame {
-      if firstFrame == nil { firstFrame = first }
+      if firstFrame == nil {
+        if case .times(true) = sieve { firstFrame = 0 } else { firstFrame = first }
+      }
       let (start, isTooFar) = first.subtractingReportingOverflow(firstFrame ?? 0)
       let frames = unsafe packet.frames > 0 ? packet.frames : Int64(format.framesPerPacket)
       let (end, isTooLong) = start.addingReportingOverflow(frames)
@@ -108,7 +127,16 @@ final class PacketScanner {
       if !isTooFar && !isTooLong { spannedFrames = max(spannedFrames, end) }
     }
     switch sieve {
-    case .none:
+    case .none, .times:
+      if case .times = sieve, let time = unsafe packet.firstFrame {
+        let origin = firstFrame ?? time
+        let listed = index.frames(each: format.framesPerPacket)
+        let (lost, isWild) = (time &- origin).subtractingReportingOverflow(listed)
+        // Times in coarse units are rounded.
+        let each = Int64(isRegular ? format.framesPerPacket : 1)
+        let whole = isWild || lost < 64 ? 0 : (lost + each / 2) / each * each
+        if whole > 0 { addMissing(whole, at: offset, listed, isRegular, &index) }
+      }
       let frames = unsafe self.frames.map { unsafe Int64($0(Array(packet.bytes))) } ?? packet.frames
       let piece = unsafe PacketIndex.Piece(offset: offset, bytes: packet.bytes.count)
       index.append([piece], frames: isRegular ? 0 : frames)
@@ -117,10 +145,12 @@ final class PacketScanner {
       let start = unsafe frameStart(packet.bytes, kind)
       let bytes = unsafe Array(packet.bytes[start...].prefix(16))
       try take(bytes, count - start, kind, at: offset + Int64(start), &index)
-    case .flac(var scanner):
-      let bytes = unsafe Array(packet.bytes)
-      for frame in scanner.frames(in: bytes) { try take(frame, at: offset, &index) }
-      sieve = .flac(scanner)
+    case .flac:
+      if let frame = unsafe FLACScanner.frame(in: Array(packet.bytes)) {
+        try take(frame, at: offset, &index)
+      } else {
+        searched = ([], goodEnd ?? offset)
+      }
     }
     return true
   }
@@ -145,7 +175,7 @@ final class PacketScanner {
     guard let goodEnd, case let left = byteCount - goodEnd, left > 0 else { return false }
     let start = try store.bytes(at: goodEnd, count: Int(min(left, 16))) ?? []
     switch sieve {
-    case .none: return false
+    case .none, .times: return false
     case .frames(let kind):
       guard start.count >= kind.headBytes else {
         return start.first == 0xFF && left < kind.headBytes
@@ -183,89 +213,219 @@ final class PacketScanner {
         || head.bytes < bytes && head.kind == latest?.kind
     else {
       // Frames whose size the header does not give are taken as libavformat finds them.
-      if first == nil { sieve = .none }
-      held = nil
-      if first == nil { index.append([.init(offset: offset, bytes: bytes)], frames: 0) }
+      if first == nil {
+        sieve = .none
+        index.append([.init(offset: offset, bytes: bytes)], frames: 0)
+      }
       return
     }
-    if let latest, latest.kind != head.kind || latest.channels != head.channels {
-      guard let other = held, other.head.kind == head.kind else {
-        held = (head, offset)
-        return
-      }
-      change(to: head, &index)
-      try append(other.head, at: other.offset, &index)
+    let isOther = latest.map { $0.kind != head.kind || $0.channels != head.channels } ?? false
+    // Bytes that are no frames may begin as one does, but not several times.
+    if isOther || goodEnd ?? offset != offset {
+      guard try isProven(head, kind, at: offset, by: isOther ? 3 : 1) else { return }
+    }
+    if let goodEnd, offset > goodEnd, try endsSound(at: goodEnd) { return }
+    if isOther {
+      if !hasChanged { index.vary(from: format.framesPerPacket) }
+      // The frames that each takes at the rate of the first ones.
+      let each = Double(format.framesPerPacket) / Double(first?.frames ?? head.frames)
+      change(
+        index, head.channels, head.sampleRate,
+        scale: each * (first?.sampleRate ?? head.sampleRate) / head.sampleRate)
     }
     if first == nil { first = head }
     try append(head, at: offset, &index)
   }
 
+  /// Returns true if the next headers are where a frame's header says, or the file ends there.
+  private func isProven(
+    _ head: FrameHead, _ kind: FrameKind, at offset: Int64, by count: Int
+  ) throws(SoundFileError) -> Bool {
+    var next = offset + Int64(head.bytes)
+    for _ in 0..<count {
+      guard next <= byteCount - Int64(kind.headBytes),
+        let bytes = try store.bytes(at: next, count: kind.headBytes)
+      else { return true }
+      guard let other = kind.head(bytes, at: 0) else { return Self.isTag(bytes) }
+      guard other.kind == head.kind, other.channels == head.channels else { return false }
+      next += Int64(other.bytes)
+    }
+    return true
+  }
+
   /// Begins a part of the stream with another rate or other channels.
-  private func change(to head: FrameHead, _ index: inout PacketIndex) {
-    if !hasChanged { index.vary(from: format.framesPerPacket) }
+  private func change(
+    _ index: PacketIndex, _ channels: Int, _ sampleRate: Double, scale: Double
+  ) {
     firstChange =
       firstChange ?? (
         index.frames,
-        "\(head.channels) channel\(head.channels == 1 ? "" : "s") at \(Int(held: head.sampleRate)) Hz"
+        "\(channels) channel\(channels == 1 ? "" : "s") at \(Int(held: sampleRate)) Hz"
       )
-    changed = (index.frames, 0)
-    latest = head
-    held = nil
+    part = (index.frames, 0, scale)
+  }
+
+  /// Returns the frames of the first rate for frames of the latest one, which are counted.
+  private func scaled(_ frames: Int64, _ index: PacketIndex) -> Int64 {
+    part.frames += frames
+    let end = part.start + Int64(held: (Double(part.frames) * part.scale).rounded())
+    return max(0, end - index.frames)
   }
 
   private func append(
     _ head: FrameHead, at offset: Int64, _ index: inout PacketIndex
   ) throws(SoundFileError) {
-    held = nil
     latest = head
     try passOver(to: offset, index)
     goodEnd = offset + Int64(head.bytes)
-    var frames: Int64 = 0
-    if hasChanged, let first {
-      // The frames that the packet takes at the rate of the first ones.
-      let each = Double(format.framesPerPacket) / Double(first.frames) * first.sampleRate
-      changed.seconds += Double(head.frames) / head.sampleRate
-      frames = changed.frames + Int64(held: (changed.seconds * each).rounded()) - index.frames
-    }
     // A decoder needs the header where it differs from the first one.
     let skipped = hasChanged ? 0 : head.headBytes
     index.append(
       [PacketIndex.Piece(offset: offset + Int64(skipped), bytes: head.bytes - skipped)],
-      frames: max(0, frames))
+      frames: hasChanged ? scaled(Int64(head.frames), index) : 0)
   }
 
   // MARK: FLAC
+
+  /// Searches for the next frame. Returns false if there is none.
+  private func search(_ index: inout PacketIndex) throws(SoundFileError) -> Bool {
+    guard case .flac(var scanner) = sieve, var (bytes, offset) = searched else { return false }
+    defer { (sieve, searched) = (.flac(scanner), (bytes, offset)) }
+    while true {
+      switch scanner.step(bytes, from: 0) {
+      case .frame(let count, _, let start):
+        if case .head(let head) = FLACScanner.Head.read(bytes, at: start) {
+          try take(.init(range: start..<start + count, head: head), at: offset, &index)
+        }
+        bytes.removeFirst(start + count)
+        offset += Int64(start + count)
+        return !isAtEnd
+      case .more(let start):
+        // What looks like a frame may be none.
+        let dropped = scanner.isAtEnd ? min(start + 1, bytes.count) : start
+        bytes.removeFirst(dropped)
+        offset += Int64(dropped)
+        let left = byteCount - offset - Int64(bytes.count)
+        if scanner.isAtEnd {
+          scanner.loseStep()
+          if bytes.isEmpty { return false }
+        }
+        let more = try store.bytes(
+          at: offset + Int64(bytes.count), count: Int(max(0, min(1 << 16, left))))
+        bytes += more ?? []
+        scanner.isAtEnd = left <= 1 << 16
+      }
+    }
+  }
 
   private func take(
     _ frame: FLACScanner.Frame, at offset: Int64, _ index: inout PacketIndex
   ) throws(SoundFileError) {
     let each = format.framesPerPacket
+    let start = offset + Int64(frame.range.lowerBound)
+    if streamInfo == nil { streamInfo = try FLACStreamInfo(store, at: ID3Tag.end(in: store)) }
     // Another stream follows one whose last frame is shorter.
     if latestFrames < each { index.vary(from: each, last: latestFrames) }
-    latestFrames = frame.head.frames
-    let areEqual = each > 0 && index.frames == 0
-    let listed = index.frames(each: each)
-    if blockFrames == 0 { blockFrames = Int64(each > 0 ? each : frame.head.frames) }
-    let number = frame.head.number * (frame.head.countsSamples ? 1 : blockFrames)
-    let start = offset + Int64(frame.range.lowerBound)
-    let lost = number - (numberOffset ?? number) - listed
-    let most = Int64(each > 0 ? each : 0x8000)
-    // Another stream may begin here; more than an hour is no plausible gap.
-    if lost > 0, Double(missingFrames + lost) <= 3600 * format.sampleRate, lost / most < 1 << 16 {
-      missingFrames += lost
-      damagedFrame = damagedFrame ?? listed
-      for first in stride(from: 0, to: lost, by: Int(most)) {
-        index.append(
-          [PacketIndex.Piece(offset: start, bytes: 0)],
-          frames: areEqual ? 0 : min(most, lost - first))
+    if let goodEnd, start > goodEnd {
+      if try endsSound(at: goodEnd) { return }
+      let place = try behindTags(goodEnd)
+      if let info = try FLACStreamInfo(store, at: place), let old = streamInfo, !info.isLike(old) {
+        streamInfo = info
+        index.vary(from: each)
+        change(
+          index, info.channels, info.sampleRate, scale: format.sampleRate / info.sampleRate)
+        (blockFrames, numberOffset) = (info.blockFrames, nil)
+        setups.append(index.count..<index.count + 1)
+        index.append([PacketIndex.Piece(offset: place, bytes: FLACStreamInfo.bytes)], frames: 0)
       }
     }
+    latestFrames = hasChanged ? .max : frame.head.frames
+    let areEqual = each > 0 && index.frames == 0
+    let listed = hasChanged ? part.frames : index.frames(each: each)
+    if blockFrames == 0 { blockFrames = Int64(each > 0 ? each : frame.head.frames) }
+    let number = frame.head.number * (frame.head.countsSamples ? 1 : blockFrames)
+    let lost = number - (numberOffset ?? number) - listed
+    // Another stream may begin here.
+    if lost > 0 {
+      addMissing(hasChanged ? scaled(lost, index) : lost, at: start, nil, areEqual, &index)
+    }
     try passOver(to: start, index, at: listed)
-    numberOffset = number - index.frames(each: each)
+    numberOffset = number - (hasChanged ? part.frames : index.frames(each: each))
     goodEnd = offset + Int64(frame.range.upperBound)
+    let frames = Int64(frame.head.frames)
     index.append(
       [PacketIndex.Piece(offset: start, bytes: frame.range.count)],
-      frames: areEqual ? 0 : Int64(frame.head.frames))
+      frames: areEqual ? 0 : hasChanged ? scaled(frames, index) : frames)
+  }
+
+  /// Lists packets without bytes for lost frames. More than an hour is no plausible gap.
+  private func addMissing(
+    _ lost: Int64, at offset: Int64, _ frame: Int64?, _ areEqual: Bool,
+    _ index: inout PacketIndex
+  ) {
+    let each = Int64(format.framesPerPacket)
+    let most = each > 0 ? each : 0x8000
+    guard Double(missingFrames + lost) <= 3600 * format.sampleRate, lost / most < 1 << 16 else {
+      return
+    }
+    missingFrames += lost
+    damagedFrame = damagedFrame ?? frame ?? index.frames(each: format.framesPerPacket)
+    for first in stride(from: 0, to: lost, by: Int(most)) {
+      index.append(
+        [PacketIndex.Piece(offset: offset, bytes: 0)],
+        frames: areEqual ? 0 : min(most, lost - first))
+    }
+  }
+
+  // MARK: Between packets
+
+  /// Ends the sound where a file of another kind begins behind it.
+  private func endsSound(at end: Int64) throws(SoundFileError) -> Bool {
+    let place = try behindTags(end)
+    let count = Int(min(28, byteCount - place))
+    guard let start = try store.bytes(at: place, count: count), count >= 8 else { return false }
+    var isOther = false
+    switch (Container(start: start), sieve) {
+    case (nil, _), (.flac, .flac), (_, .none), (_, .times): break
+    case (.adts, _), (.ac3, _), (.mp1, _), (.mp2, _), (.mp3, _):
+      for kind in FrameKind.allCases where start.count >= kind.headBytes {
+        if case .frames(kind) = sieve { continue }
+        guard let head = kind.head(start, at: 0) else { continue }
+        if try isProven(head, kind, at: place, by: 3) { isOther = true }
+      }
+    default: isOther = true
+    }
+    guard isOther else { return false }
+    otherSoundOffset = place
+    isAtEnd = true
+    return true
+  }
+
+  /// Returns where tags and zeros end that begin at an offset.
+  private func behindTags(_ offset: Int64) throws(SoundFileError) -> Int64 {
+    var place = offset
+    for _ in 0..<ID3Tag.mostInARow {
+      let start = try store.bytes(at: place, count: Int(min(32, byteCount - place))) ?? []
+      if let size = ID3Tag.byteCount(start) {
+        place += Int64(size)
+      } else if start.starts(with: "TAG".utf8) {
+        place += 128
+      } else if start.starts(with: "APETAGEX".utf8), start.count == 32 {
+        // The size does not count the header.
+        place += 32 + Int64(Bytes(start).unsigned(at: 12, bytes: 4, bigEndian: false))
+      } else {
+        let zeros = try store.bytes(at: place, count: Int(min(1 << 16, byteCount - place))) ?? []
+        place += Int64(zeros.firstIndex { $0 != 0 } ?? zeros.count)
+        if zeros.first != 0 { break }
+      }
+      place = min(place, byteCount)
+    }
+    return place
+  }
+
+  private static func isTag(_ start: [UInt8]) -> Bool {
+    // Some of these names are longer than what is present.
+    ["ID3", "TAG", "APETAGEX", "fLaC"].contains { start.starts(with: $0.utf8.prefix(start.count)) }
   }
 
   /// Counts the bytes between two packets, unless they are tags.
@@ -274,17 +434,23 @@ final class PacketScanner {
   ) throws(SoundFileError) {
     guard let goodEnd, offset > goodEnd else { return }
     let start = try store.bytes(at: goodEnd, count: Int(min(8, offset - goodEnd))) ?? []
-    let names = ["ID3", "TAG", "APETAGEX", "fLaC"]
-    if names.contains(where: { start.starts(with: $0.utf8) }) { return }
+    if Self.isTag(start) { return }
     damagedBytes += offset - goodEnd
     damagedFrame = damagedFrame ?? frame ?? index.frames(each: format.framesPerPacket)
   }
 
   /// Describes the damage; nil if there is none.
   var damage: String? {
+    if let otherSoundOffset, damagedFrame == nil {
+      return "it is read up to byte \(otherSoundOffset): sound of another kind follows"
+    }
     guard let damagedFrame else { return nil }
-    let lost = missingFrames > 0 ? ", \(missingFrames) frames are missing" : ""
-    return "the file is damaged at \(time(damagedFrame)): \(damagedBytes) bytes are no sound\(lost)"
+    let words = [
+      damagedBytes > 0 ? "\(damagedBytes) bytes are no sound" : nil,
+      missingFrames > 0 ? "\(missingFrames) frames are missing" : nil,
+    ]
+    return "the file is damaged at \(time(damagedFrame)): "
+      + words.compactMap { $0 }.joined(separator: ", ")
   }
 
   /// Describes the end of a file that ends within a packet; nil for others.

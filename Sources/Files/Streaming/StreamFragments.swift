@@ -8,6 +8,8 @@ struct StreamFragments {
   private let format: PacketFormat
   /// The function that returns the frames of a packet; nil if all have the same number.
   private let counter: (([UInt8]) -> Int)?
+  /// True once damage was found. Places in later tables may be wrong.
+  private var isDamaged = false
 
   /// Bytes before the first fragment.
   var headBytes: Int { head.count }
@@ -36,8 +38,11 @@ struct StreamFragments {
   }
 
   /// Parses what is at `offset` of `bytes`, which begin at `position` of the stream.
-  func step(_ bytes: [UInt8], at offset: Int, position: Int64) throws(StreamFailure) -> Step {
+  mutating func step(_ bytes: [UInt8], at offset: Int, position: Int64) throws(StreamFailure)
+    -> Step
+  {
     guard let first = Box(bytes, at: offset) else { return .more }
+    guard MPEG4Fragments.isKnown(first.name) else { return skip(bytes, from: offset) }
     guard first.name == "moof" else {
       // A box without a size extends to the end of the stream.
       return .other(bytes: first.bytes > 0 ? first.bytes : .max)
@@ -45,18 +50,44 @@ struct StreamFragments {
     var end = offset
     while true {
       guard let box = Box(bytes, at: end) else { return .more }
-      guard box.bytes > 0, box.bytes <= StreamStart.maximumBytes else {
-        throw .damaged("a fragment of \(box.bytes) bytes")
+      guard MPEG4Fragments.isKnown(box.name), box.bytes > 0, box.bytes <= StreamStart.maximumBytes,
+        case let next = end + box.bytes, next - offset <= StreamStart.maximumBytes
+      else { return skip(bytes, from: offset) }
+      if box.name == "mdat" {
+        guard next <= bytes.count else { return .more }
+        // Where bytes are missing, the next table comes before the end.
+        let table = MPEG4FragmentTable(Array(bytes[offset..<offset + first.bytes]))
+        guard let table else { return skip(bytes, from: offset) }
+        let cut = MPEG4FragmentTable.candidates(in: bytes[end + 8..<next]).first { place in
+          let start = end + 8 + place
+          guard let box = Box(bytes, at: start), box.bytes > 0, box.bytes <= next - start else {
+            return false
+          }
+          return MPEG4FragmentTable(Array(bytes[start..<start + box.bytes])) != nil
+        }
+        end = cut.map { end + 8 + $0 } ?? next
+        var fragment = Array(bytes[offset..<end])
+        let place = position + Int64(offset)
+        let room = Int64(end - (next - box.bytes) - 8)
+        let changes = table.changes(
+          at: place, end: position + Int64(end), room: room, isShifted: isDamaged)
+        if cut != nil { isDamaged = true }
+        for change in changes {
+          fragment.replaceSubrange(
+            change.offset..<change.offset + change.bytes.count, with: change.bytes)
+        }
+        return .fragment(try packets(fragment, at: place), bytes: end - offset)
       }
-      end += box.bytes
-      guard end - offset <= StreamStart.maximumBytes else {
-        throw .damaged("a fragment of \(end - offset) bytes")
-      }
-      if box.name == "mdat" { break }
+      end = next
     }
-    guard end <= bytes.count else { return .more }
-    return .fragment(
-      try packets(Array(bytes[offset..<end]), at: position + Int64(offset)), bytes: end - offset)
+  }
+
+  /// Passes over damage, up to where the next table may begin.
+  private mutating func skip(_ bytes: [UInt8], from offset: Int) -> Step {
+    isDamaged = true
+    let next = MPEG4FragmentTable.candidates(in: bytes[(offset + 1)...]).first
+    // The name may not be there completely.
+    return .other(bytes: next.map { $0 + 1 } ?? max(1, bytes.count - offset - 7))
   }
 
   private func packets(_ fragment: [UInt8], at offset: Int64) throws(StreamFailure) -> PacketIndex {
@@ -81,10 +112,10 @@ struct StreamFragments {
     /// Parses a header; nil if it is not all present.
     init?(_ bytes: [UInt8], at offset: Int) {
       guard offset >= 0, bytes.count - offset >= 16 else { return nil }
-      name = bytes.name(at: offset + 4)
       let size = bytes.big(at: offset, bytes: 4)
       self.bytes = Int(clamping: size == 1 ? bytes.big(at: offset + 8, bytes: 8) : size)
-      if self.bytes != 0, self.bytes < 8 { return nil }
+      // A size that is none has no name either.
+      name = self.bytes == 0 || self.bytes >= 8 ? bytes.name(at: offset + 4) : ""
     }
   }
 }

@@ -313,8 +313,9 @@ package final class StreamParser {
       (scanner, taken) = take(scanner, &batch)
       framing = .flac(scanner)
       count = batch.extents.count
-    case .fragments(let fragments):
-      taken = try take(fragments, &batch)
+    case .fragments(var fragments):
+      taken = try take(&fragments, &batch)
+      framing = .fragments(fragments)
       count = batch.extents.count
     }
     drop(taken)
@@ -342,7 +343,7 @@ package final class StreamParser {
   }
 
   private func take(
-    _ fragments: StreamFragments, _ batch: inout Batch
+    _ fragments: inout StreamFragments, _ batch: inout Batch
   ) throws(StreamFailure) -> Int {
     var taken = 0
     while true {
@@ -358,9 +359,8 @@ package final class StreamParser {
         for packet in 0..<list.count {
           for piece in list.pieces(of: packet) {
             let first = Int(clamping: piece.offset - (position - start))
-            guard first >= taken, first + piece.bytes <= taken + count else {
-              throw .damaged("a packet lies outside its fragment")
-            }
+            // A damaged table may name other places.
+            guard first >= taken, first + piece.bytes <= taken + count else { continue }
             batch.add(bytes[first..<first + piece.bytes], frames: list.frames(of: packet))
           }
         }

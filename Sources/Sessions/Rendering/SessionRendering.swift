@@ -207,7 +207,7 @@ package final class SessionRendering {
 
   /// Whether a file could not be read to its end, or a plugin's process has ended.
   package var hasFailed: Bool {
-    engine.players.contains { $0?.hasFailed == true }
+    engine.players.contains { $0?.hasFailed == true || $0?.hasFaults == true }
       || engine.session.plugins.contains { $0.isGone }
   }
 

@@ -72,7 +72,7 @@ extension SessionEngine {
       failures.reasons[name] = reason
       failures.fresh.insert(name)
     }
-    options.onRecordingFailure()
+    options.onFailure()
     options.onMessage("recordings[\(name)]: \(reason)")
   }
 

@@ -21,6 +21,7 @@ extension SessionEngine {
   /// Completes runs that have ended, and follows the transport and a server that has returned. Call it some
   /// ten times per second, and when the transport has changed.
   package func service() {
+    tellFailedSounds(isLast: false)
     control.withLock { _ in
       do throws(SessionRunError) {
         if device.isLost { return try interrupt() }
@@ -52,12 +53,35 @@ extension SessionEngine {
       runs[index].origin = 0
       return runs[index].tracks
     }
+    tellFailedSounds(isLast: true)
     do throws(SessionRunError) {
       try rewind(tracks, to: 0)
     } catch {
       options.onMessage("\(error)")
     }
     if runs.withLock({ $0.allSatisfy { $0.motion != .playing } }) { stopRecordings() }
+  }
+
+  // MARK: Sound that cannot be decoded
+
+  /// Tells of sound that cannot be decoded: when the first of a track is found, and all of it at the end of
+  /// a run.
+  func tellFailedSounds(isLast: Bool) {
+    for (index, player) in players.enumerated() {
+      guard let player, player.hasFaults,
+        isLast || soundFailures.withLock({ $0[index] == nil })
+      else { continue }
+      let faults = player.file.faults
+      let old = soundFailures.withLock { $0.updateValue(faults, forKey: index) } ?? []
+      let new = faults.filter { !old.contains($0) }
+      if !new.isEmpty { options.onFailure() }
+      for fault in new { options.onMessage(fault) }
+    }
+  }
+
+  /// Returns what was told of a track's sound that cannot be decoded; empty if all can.
+  func failure(ofTrack index: Int) -> String {
+    soundFailures.withLock { $0[index]?.joined(separator: "; ") ?? "" }
   }
 
   // MARK: A server that was away

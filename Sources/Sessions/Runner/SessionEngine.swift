@@ -24,8 +24,8 @@ package final class SessionEngine: Sendable {
     package var threads: Int
     /// Takes messages for people, on any thread.
     package var onMessage: @Sendable (String) -> Void
-    /// Called when a recording has failed, on any thread.
-    package var onRecordingFailure: @Sendable () -> Void = {}
+    /// Called when a recording has failed, or a track's file, on any thread.
+    package var onFailure: @Sendable () -> Void = {}
 
     package init(
       clientName: String, connectsToCard: Bool = true, threads: Int = 1,
@@ -71,6 +71,8 @@ package final class SessionEngine: Sendable {
   /// Names of the recordings that have written at least one complete take.
   let takes = Mutex<Set<Name>>([])
   let recordingFailures = Mutex(RecordingFailures())
+  /// What was told of each track's sound that cannot be decoded, or read.
+  let soundFailures = Mutex<[Int: [String]]>([:])
   /// The session's part in starts of JACK's transport.
   let transportStart = Mutex(TransportStart())
   /// Set while the server is away, and until the tracks are heard again.
@@ -137,6 +139,7 @@ package final class SessionEngine: Sendable {
     if isClosed.exchange(true, ordering: .acquiringAndReleasing) { return }
     stopRecordings()
     for player in players { player?.close() }
+    tellFailedSounds(isLast: true)
     session.graph.stop()
     device.close()
   }
@@ -193,7 +196,11 @@ package final class SessionEngine: Sendable {
           sound, track.clip,
           options: OutputQueue.Options(
             clientName: options.clientName, connections: .graphInputs(inputs)),
-          server: server, onFailure: options.onMessage, onEnd: {})
+          server: server,
+          onFailure: {
+            options.onFailure()
+            options.onMessage($0)
+          }, onEnd: {})
         players.append(player)
         try player.queue.play(through: (device, inputs), else: server)
         player.queue.isMetering = true

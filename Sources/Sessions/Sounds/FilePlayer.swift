@@ -60,6 +60,8 @@ package final class FilePlayer: Sendable {
   }
   /// True if a read failed before the end.
   package var hasFailed: Bool { feed.hasFailed }
+  /// True once sound was found in the file that cannot be decoded.
+  package var hasFaults: Bool { feed.hasFaults }
 
   private final class Ended: Sendable {
     let flag = Atomic<Bool>(false)
@@ -195,6 +197,7 @@ private final class Feed: Sendable {
     var limit: Int64?
     var isOver = false
     var hasFailed = false
+    var hasFaults = false
     /// Buffers that the queue has not accepted yet.
     var pieces: [Piece] = []
   }
@@ -209,6 +212,7 @@ private final class Feed: Sendable {
   }
 
   var hasFailed: Bool { state.withLock { $0.hasFailed } }
+  var hasFaults: Bool { state.withLock { $0.hasFaults } }
   /// Frames to play in all; nil for an endless loop.
   var limit: Int64? { state.withLock { $0.limit } }
   /// The clip's frame that the run begins with, and the frames of silence before it.
@@ -310,8 +314,10 @@ private final class Feed: Sendable {
     }
     let isLast =
       failure != nil || count == 0 || self.limit.map { played + Int64(count) >= $0 } ?? false
+    let isFaulty = !file.faults.isEmpty
     state.withLock { state in
       state.played = played + Int64(count)
+      if isFaulty { state.hasFaults = true }
       if isLast { state.isOver = true }
       if failure != nil { state.hasFailed = true }
     }

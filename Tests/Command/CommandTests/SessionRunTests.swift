@@ -33,6 +33,31 @@ import Testing
     }
   }
 
+  @Test func soundThatCannotBeDecodedIsToldAndEndsWithOne() throws {
+    try withTemporaryFolder { folder in
+      let path = folder.appendingPathComponent("a.m4a")
+      let made = try run(
+        "ffmpeg",
+        ["-v", "error", "-f", "lavfi", "-i", "sine=r=48000:d=1", "-c:a", "alac", path.path])
+      #expect(made.status == 0, "\(made)")
+      var bytes = try Data(contentsOf: path)
+      let start = try #require(bytes.range(of: Data("mdat".utf8))).upperBound
+      bytes.replaceSubrange(start + 9000..<start + 9300, with: Data(repeating: 0x55, count: 300))
+      try bytes.write(to: path)
+      let session = folder.appendingPathComponent("song").path
+      let new = try cuejack("session", ["new", session, path.path], environment: ["NSM_URL": ""])
+      #expect(new.status == 0, "\(new)")
+      let jack = try JackDaemon(rate: 48000, period: 1024)
+      let ran = try cuejack(
+        "session", ["run", session, "--server", jack.name, "--play", "--once", "--no-remote"],
+        environment: ["NSM_URL": ""])
+      #expect(ran.status == 1 && ran.errors.contains("a.m4a: 0."), "\(ran)")
+      let output = folder.appendingPathComponent("song.wav").path
+      let rendered = try cuejack("session", ["render", session, "--output", output])
+      #expect(rendered.status == 1 && rendered.errors.contains(" s missing "), "\(rendered)")
+    }
+  }
+
   /// With `--threads`, the plugins have that many threads, but not more than processors: JACK's, and
   /// helpers.
   @Test(arguments: [1, 2]) func pluginsHaveTheirThreads(count: Int) throws {

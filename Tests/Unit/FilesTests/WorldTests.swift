@@ -7,7 +7,7 @@ import Testing
 @testable import Files
 
 /// The sound that a file's usual reader decodes, mono, and what it says about the file.
-private struct Heard {
+struct HeardFile {
   var samples: [Float] = []
   var frames: Int64 = 0
   var missing = MissingSound()
@@ -52,6 +52,8 @@ private struct Heard {
   }
 }
 
+private typealias Heard = HeardFile
+
 /// Files of a rising tone, made once.
 private let corpus = Result {
   let folder = try TemporaryFolder()
@@ -73,6 +75,9 @@ private let corpus = Result {
   try make(
     "fragments.mp4", sweep,
     ["-c:a", "aac", "-movflags", "frag_keyframe+empty_moov", "-frag_duration", "200000"])
+  try make(
+    "lossless.mp4", sweep,
+    ["-c:a", "alac", "-movflags", "frag_keyframe+empty_moov", "-frag_duration", "200000"])
   for rate in [44100, 48000] {
     let tone = "sine=f=1000:d=2:r=\(rate)"
     try make("tone\(rate).mp3", tone, ["-c:a", "libmp3lame", "-write_xing", "0", "-b:a", "96k"])
@@ -83,9 +88,12 @@ private let corpus = Result {
   return folder
 }
 
-private func bytes(_ name: String) throws -> [UInt8] {
+/// Returns one of those files.
+func worldFile(_ name: String) throws -> [UInt8] {
   [UInt8](try Data(contentsOf: URL(fileURLWithPath: corpus.get().file(name))))
 }
+
+private func bytes(_ name: String) throws -> [UInt8] { try worldFile(name) }
 
 private func joined(_ parts: [UInt8]...) -> [UInt8] { parts.flatMap { $0 } }
 

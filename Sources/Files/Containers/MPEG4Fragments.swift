@@ -1,0 +1,248 @@
+import Codecs
+
+/// The repair of a fragmented MPEG-4 file. Each fragment is a table ('moof') and its packets ('mdat'). A
+/// damaged table is hidden, and what follows damage is found again by its table.
+struct MPEG4Fragments {
+  /// Offsets of bytes of the file, and what readers should see instead of them.
+  private(set) var patches: [(offset: Int64, bytes: [UInt8])] = []
+  private let store: any ByteStore
+  private let total: Int64
+  private var isFragmented = false
+  /// True if no table comes before the first damage.
+  private(set) var isStartDamaged = false
+
+  var isDamaged: Bool { !patches.isEmpty }
+  /// The file as readers should see it.
+  var repaired: any ByteStore { isDamaged ? RepairedStore(store, patches) : store }
+
+  /// Boxes that may be in a file beside the boxes in them.
+  private static let names: Set<String> = [
+    "ftyp", "styp", "moov", "moof", "mdat", "sidx", "ssix", "prft", "emsg", "free", "skip", "wide",
+    "uuid", "mfra", "meta", "udta", "pdin",
+  ]
+  static func isKnown(_ name: String) -> Bool { names.contains(name) }
+
+  /// Looks for damage. Blocks.
+  init(_ store: any ByteStore) throws(SoundFileError) {
+    self.store = store
+    total = try store.byteCount()
+    var indices: [Int64] = []
+    var table: (offset: Int64, content: MPEG4FragmentTable)?
+    /// Start and content of the latest box of packets and its table, unless another box follows it.
+    var sound: (offset: Int64, body: Int64, table: (offset: Int64, content: MPEG4FragmentTable)?)?
+    var hasTable = false
+    var offset: Int64 = 0
+    while offset < total {
+      if isDamaged, !hasTable { isStartDamaged = true }
+      let box = try MPEG4Box(at: offset, in: store, end: total)
+      if let box, Self.isKnown(box.name), box.end <= total {
+        sound = box.name == "mdat" ? (offset, box.body, table) : nil
+        switch box.name {
+        case "moov": if try hasFragments(box) { isFragmented = true }
+        case "sidx": indices.append(offset)
+        case "moof":
+          table = try self.table(at: offset, box.end).map { (offset, $0) }
+          if table != nil {
+            hasTable = true
+          } else {
+            patches.append((offset + 4, ChunkID("free").bytes))
+          }
+        case "mdat":
+          if let table { cut(table.content, at: table.offset, end: box.end, box.end - box.body) }
+          table = nil
+        default: break
+        }
+        offset = box.end
+        continue
+      }
+      if let box, box.name == "mdat" { sound = (offset, box.body, table) }
+      guard isFragmented, let next = try find(from: sound?.body ?? offset + 1) else { break }
+      if let sound {
+        let isLong = sound.body - sound.offset == 16
+        let size = [UInt8](next - sound.offset, count: isLong ? 8 : 4, bigEndian: true)
+        patches.append((sound.offset + (isLong ? 8 : 0), size))
+        if let table = sound.table {
+          cut(table.content, at: table.offset, end: next, next - sound.body)
+        }
+      } else if next - offset >= 8 {
+        let size = [UInt8](next - offset, count: 4, bigEndian: true)
+        patches.append((offset, size + ChunkID("free").bytes))
+      }
+      (sound, table) = (nil, nil)
+      offset = next
+    }
+    // What an index says of places need not be true any more.
+    if isDamaged { patches += indices.map { ($0 + 4, ChunkID("free").bytes) } }
+    patches.sort { $0.offset < $1.offset }
+  }
+
+  private func hasFragments(_ movie: MPEG4Box) throws(SoundFileError) -> Bool {
+    var offset = movie.body
+    while let box = try MPEG4Box(at: offset, in: store, end: movie.end) {
+      if box.name == "mvex" { return true }
+      offset = box.end
+    }
+    return false
+  }
+
+  /// Returns the table at an offset; nil if it is damaged.
+  private func table(
+    at offset: Int64, _ end: Int64
+  ) throws(SoundFileError) -> MPEG4FragmentTable? {
+    guard end - offset <= MPEG4FragmentTable.maximumBytes else { return nil }
+    return try store.bytes(at: offset, count: Int(end - offset)).flatMap(MPEG4FragmentTable.init)
+  }
+
+  private mutating func cut(
+    _ table: MPEG4FragmentTable, at offset: Int64, end: Int64, _ room: Int64
+  ) {
+    for change in table.changes(at: offset, end: end, room: room, isShifted: isDamaged) {
+      patches.append((offset + Int64(change.offset), change.bytes))
+    }
+  }
+
+  /// Returns the offset of the first table at or after `offset`; nil if there is none.
+  private func find(from offset: Int64) throws(SoundFileError) -> Int64? {
+    var start = offset
+    while total - start >= 16 {
+      let block = try store.bytes(at: start, count: Int(min(total - start, 1 << 16))) ?? []
+      for index in MPEG4FragmentTable.candidates(in: block[...]) {
+        let place = start + Int64(index)
+        if let box = try MPEG4Box(at: place, in: store, end: total), box.end <= total,
+          try table(at: place, box.end) != nil
+        {
+          return place
+        }
+      }
+      // A name may lie in two blocks.
+      start += Int64(max(1, block.count - 7))
+    }
+    return nil
+  }
+}
+
+/// The table of a fragment: the box 'moof'.
+struct MPEG4FragmentTable {
+  private struct Run {
+    /// Where the number of packets is.
+    var countOffset: Int
+    var sizes: [Int]
+  }
+
+  private let byteCount: Int64
+  private var runs: [Run] = []
+  /// Where the offset in the file is from which packets count, if the table has one, and its value.
+  private var bases: [(offset: Int, value: Int64)] = []
+
+  static var maximumBytes: Int64 { 1 << 24 }
+
+  /// Parses a table; nil if it is damaged.
+  init?(_ bytes: [UInt8]) {
+    guard bytes.count >= 8, let parts = Self.boxes(bytes, 8..<bytes.count),
+      parts.first?.name == "mfhd", parts.contains(where: { $0.name == "traf" })
+    else { return nil }
+    byteCount = Int64(bytes.count)
+    for part in parts where part.name == "traf" {
+      guard let boxes = Self.boxes(bytes, part.body), boxes.first?.name == "tfhd" else {
+        return nil
+      }
+      var size = 0
+      for box in boxes where box.body.count >= 8 {
+        let flags = bytes.big(at: box.body.lowerBound + 1, bytes: 3)
+        let start = box.body.lowerBound + 8
+        switch box.name {
+        case "tfhd":
+          // Optional fields, in this order: offset of the packets, description, duration, size.
+          var next = start
+          if flags & 1 != 0, box.body.count >= 16 {
+            bases.append((start, Int64(bitPattern: bytes.big(at: start, bytes: 8))))
+            next += 8
+          }
+          for (flag, isSize) in [(2, false), (8, false), (16, true)] where flags & UInt64(flag) != 0
+          {
+            if isSize, next + 4 <= box.body.upperBound { size = Int(bytes.big(at: next, bytes: 4)) }
+            next += 4
+          }
+        case "trun":
+          guard let run = Self.run(bytes, box.body, flags, size) else { return nil }
+          runs.append(run)
+        default: break
+        }
+      }
+    }
+  }
+
+  private static func run(
+    _ bytes: [UInt8], _ body: Range<Int>, _ flags: UInt64, _ size: Int
+  ) -> Run? {
+    let count = Int(bytes.big(at: body.lowerBound + 4, bytes: 4))
+    let head = 8 + (flags & 0x5).nonzeroBitCount * 4
+    let each = (flags & 0xF00).nonzeroBitCount * 4
+    guard count <= Int(PacketIndex.maximumCount), body.count == head + count * each else {
+      return nil
+    }
+    guard flags & 0x200 != 0 else {
+      return Run(
+        countOffset: body.lowerBound + 4,
+        sizes: size > 0 ? [Int](repeating: size, count: count) : [])
+    }
+    let first = body.lowerBound + head + (flags & 0x100 != 0 ? 4 : 0)
+    return Run(
+      countOffset: body.lowerBound + 4,
+      sizes: (0..<count).map { Int(bytes.big(at: first + $0 * each, bytes: 4)) })
+  }
+
+  /// Returns names and contents of the boxes that fill a part; nil if they do not.
+  private static func boxes(
+    _ bytes: [UInt8], _ part: Range<Int>
+  ) -> [(name: String, body: Range<Int>)]? {
+    var boxes: [(name: String, body: Range<Int>)] = []
+    var offset = part.lowerBound
+    while offset < part.upperBound {
+      guard part.upperBound - offset >= 8, case let size = Int(bytes.big(at: offset, bytes: 4)),
+        size >= 8, size <= part.upperBound - offset
+      else { return nil }
+      boxes.append((bytes.name(at: offset + 4), offset + 8..<offset + size))
+      offset += size
+    }
+    return boxes
+  }
+
+  /// Returns offsets in the table and bytes to put there, so that it lists only packets that fit.
+  ///
+  /// - Parameters:
+  ///   - place: Offset of the table in the file.
+  ///   - end: Where the fragment ends in the file.
+  ///   - room: Bytes for packets.
+  ///   - isShifted: True if bytes may be missing or added before the table.
+  func changes(
+    at place: Int64, end: Int64, room: Int64, isShifted: Bool
+  ) -> [(offset: Int, bytes: [UInt8])] {
+    var changes: [(offset: Int, bytes: [UInt8])] = []
+    var left = Int(clamping: room)
+    for run in runs {
+      let fitting = run.sizes.prefix { size in
+        left -= size
+        return left >= 0
+      }
+      if fitting.count < run.sizes.count {
+        changes.append((run.countOffset, [UInt8](fitting.count, count: 4, bigEndian: true)))
+      }
+    }
+    // Offsets count from the table, or from the packets.
+    let usual = [place, place + byteCount, end - room]
+    for base in bases where isShifted && !usual.contains(base.value) {
+      changes.append((base.offset, [UInt8](place, count: 8, bigEndian: true)))
+    }
+    return changes
+  }
+
+  /// Returns where tables may begin in some bytes, relative to the first one.
+  static func candidates(in bytes: ArraySlice<UInt8>) -> [Int] {
+    guard bytes.count >= 8 else { return [] }
+    let name = ChunkID("moof").bytes
+    return (bytes.startIndex...bytes.endIndex - 8).filter {
+      bytes[$0 + 4] == name[0] && bytes[$0 + 4..<$0 + 8].elementsEqual(name)
+    }.map { $0 - bytes.startIndex }
+  }
+}

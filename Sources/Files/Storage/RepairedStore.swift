@@ -1,0 +1,39 @@
+/// A store some of whose bytes are replaced for readers. It cannot be written.
+final class RepairedStore: ByteStore {
+  private let whole: any ByteStore
+  /// Offsets in ascending order, and what is there instead of the store's bytes.
+  private let patches: [(offset: Int64, bytes: [UInt8])]
+
+  init(_ whole: any ByteStore, _ patches: [(offset: Int64, bytes: [UInt8])]) {
+    self.whole = whole
+    self.patches = patches
+  }
+
+  var name: String { whole.name }
+  var isWritable: Bool { false }
+  var startOffset: Int64 { whole.startOffset }
+  func byteCount() throws(SoundFileError) -> Int64 { try whole.byteCount() }
+
+  func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) throws(SoundFileError)
+    -> Int
+  {
+    let count = try unsafe whole.read(at: offset, into: buffer)
+    let end = offset + Int64(count)
+    for patch in patches
+    where patch.offset < end && patch.offset + Int64(patch.bytes.count) > offset {
+      for (index, byte) in patch.bytes.enumerated() {
+        let place = patch.offset + Int64(index) - offset
+        if 0..<Int64(count) ~= place { unsafe buffer[Int(place)] = byte }
+      }
+    }
+    return count
+  }
+
+  func write(at offset: Int64, from buffer: UnsafeRawBufferPointer) throws(SoundFileError) {
+    throw SoundFileError(.notForWriting, path: name)
+  }
+  func setByteCount(_ count: Int64) throws(SoundFileError) {
+    throw SoundFileError(.notForWriting, path: name)
+  }
+  func synchronize() {}
+}

@@ -1,0 +1,206 @@
+import Codecs
+import FileSupport
+import Foundation
+import Testing
+
+@testable import Files
+
+private typealias Heard = HeardFile
+
+/// Joined and damaged files of packets, of which more can be read than what comes before the damage.
+@Suite struct DamageTests {
+  /// Returns the offsets of a name in a file.
+  private func places(_ name: String, _ bytes: [UInt8]) -> [Int] {
+    (0..<bytes.count - 4).filter { bytes[$0] == name.utf8.first && bytes.name(at: $0) == name }
+  }
+
+  /// Returns the packets that a stream's parser finds.
+  private func streamed(_ bytes: [UInt8], _ piece: Int) throws -> [[UInt8]] {
+    let parser = StreamParser(hint: nil)
+    var packets: [[UInt8]] = []
+    for start in stride(from: 0, to: bytes.count, by: piece) {
+      try bytes[start..<min(start + piece, bytes.count)].withUnsafeBytes {
+        try parser.parse($0, isDiscontinuous: false, ready: {}) { data, _, extents in
+          packets += (extents ?? []).map { Array(data[$0.offset..<$0.offset + $0.bytes]) }
+        }
+      }
+    }
+    return packets
+  }
+
+  // MARK: Fragments
+
+  /// What happens to the third fragment.
+  enum Harm: CaseIterable {
+    case table, name, size, hole, insertion
+
+    func apply(_ bytes: inout [UInt8], _ table: Int, _ sound: Int) {
+      switch self {
+      case .table: for index in table + 30..<table + 70 { bytes[index] = 0x55 }
+      case .name: bytes[table] = 0
+      case .size: bytes[sound - 2] ^= 0x0F
+      case .hole: bytes.removeSubrange(sound + 700..<sound + 1100)
+      case .insertion: bytes.insert(contentsOf: [UInt8](repeating: 7, count: 400), at: sound + 700)
+      }
+    }
+  }
+
+  @Test(arguments: ["fragments.mp4", "lossless.mp4"], Harm.allCases)
+  func fragmentsBehindDamageAreHeard(name: String, harm: Harm) throws {
+    var bytes = try worldFile(name)
+    let whole = try Heard(bytes)
+    let single = try streamed(bytes, 1 << 20)
+    let (table, sound) = (places("moof", bytes)[2], places("mdat", bytes)[2])
+    harm.apply(&bytes, table, sound)
+    let heard = try Heard(bytes)
+    #expect(heard.frames == whole.frames)
+    #expect(heard.warning?.contains("is damaged") == true)
+    if harm == .table || harm == .name || harm == .hole {
+      #expect(heard.warning?.contains("frames are missing") == true)
+    }
+    // The fragments before and behind it are whole.
+    #expect(heard.samples.prefix(14_000).elementsEqual(whole.samples.prefix(14_000)), "begin")
+    let ends = zip(heard.samples.suffix(20_000), whole.samples.suffix(20_000))
+    #expect(ends.allSatisfy { abs($0 - $1) < 0.02 }, "end")
+    let packets = try streamed(bytes, 777)
+    let behind = single.count * 2 / 5
+    #expect(packets.suffix(behind).elementsEqual(single.suffix(behind)), "stream's end")
+    #expect(packets.prefix(4).elementsEqual(single.prefix(4)), "stream's begin")
+  }
+
+  // MARK: Other forms
+
+  private static let tones = Result {
+    let folder = try TemporaryFolder()
+    func make(_ name: String, _ rate: Int, _ arguments: [String]) throws {
+      try tool(
+        "ffmpeg",
+        ["-v", "error", "-f", "lavfi", "-i", "sine=f=1000:d=1.7:r=\(rate)"] + arguments
+          + [folder.file(name)])
+    }
+    for rate in [22_050, 44_100, 48_000] {
+      try make("\(rate).flac", rate, ["-sample_fmt", "s16"])
+      try make("\(rate).oga", rate, ["-c:a", "flac", "-sample_fmt", "s16", "-f", "ogg"])
+      try make("\(rate).ogg", rate, ["-c:a", "libvorbis"])
+    }
+    try make("24.flac", 48_000, ["-c:a", "flac", "-sample_fmt", "s32", "-ac", "2"])
+    try make("24.oga", 48_000, ["-c:a", "flac", "-sample_fmt", "s32", "-ac", "2", "-f", "ogg"])
+    return folder
+  }
+
+  private func tone(_ name: String) throws -> [UInt8] {
+    [UInt8](try Data(contentsOf: URL(fileURLWithPath: Self.tones.get().file(name))))
+  }
+
+  /// Each stream has the frames that it has alone, and begins where the one before ends.
+  @Test(
+    arguments: [
+      ("44100", "22050"), ("44100", "48000"), ("48000", "44100"), ("22050", "48000"),
+      ("44100", "24"),
+    ], ["flac", "oga", "ogg"])
+  func joinedStreamsKeepTheirLengthAndPitch(rates: (String, String), kind: String) throws {
+    if rates.1 == "24", kind == "ogg" { return }
+    let (one, other) = try (tone("\(rates.0).\(kind)"), tone("\(rates.1).\(kind)"))
+    let (first, second) = try (Heard(one), Heard(other))
+    let rate = try #require(Double(rates.0))
+    let ratio = try rate / (rates.1 == "24" ? 48_000 : #require(Double(rates.1)))
+    let heard = try Heard(one + other)
+    let expected = first.frames + Int64((Double(second.frames) * ratio).rounded())
+    #expect(heard.frames == expected && heard.samples.count == Int(expected))
+    #expect(heard.warning == nil && heard.missing.isEmpty)
+    #expect(heard.notice?.contains("changes its form at 00:01.70") == true)
+    #expect(heard.samples.prefix(30_000).elementsEqual(first.samples.prefix(30_000)), "begin")
+    #expect(abs(heard.pitch(from: Int(2.2 * rate), rate: Int(rate)) - 1000) < 3)
+    // The tone crosses zero where it does alone.
+    func crossing(_ samples: ArraySlice<Float>, _ rate: Double) -> Double {
+      let start = samples.startIndex + Int(rate / 2)
+      let place = (start..<samples.endIndex - 1).first { samples[$0] < 0 && samples[$0 + 1] >= 0 }
+      guard let place else { return -1 }
+      let part = samples[place] / (samples[place] - samples[place + 1])
+      return Double(place - samples.startIndex) + Double(part)
+    }
+    let alone = crossing(second.samples[...], rate / ratio) * ratio
+    let joined = crossing(heard.samples[first.samples.count...], rate)
+    let period = rate / 1000
+    let off = (joined - alone).truncatingRemainder(dividingBy: period)
+    #expect(min(abs(off), period - abs(off)) < 0.6, "\(joined) \(alone)")
+  }
+
+  // MARK: What follows
+
+  /// A few of its bytes look like frames.
+  @Test(arguments: ["wav", "flac", "aac", "ogg"])
+  func otherSoundBehindPacketsIsToldAndNotRead(kind: String) throws {
+    let bytes = try worldFile("a.mp3")
+    let whole = try Heard(bytes)
+    var other = try worldFile("tone44100.aac")
+    switch kind {
+    case "wav":
+      let (folder, path) = (try TemporaryFolder(), "tone.wav")
+      try tool(
+        "ffmpeg", ["-v", "error", "-i", Self.tones.get().file("44100.flac"), folder.file(path)])
+      other = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.file(path))))
+    case "flac", "ogg": other = try tone("44100.\(kind)")
+    default: break
+    }
+    let heard = try Heard(bytes + other)
+    #expect(heard.samples == whole.samples && heard.missing.isEmpty && heard.notice == nil)
+    #expect(heard.warning?.contains("up to byte \(bytes.count): sound of another kind") == true)
+  }
+
+  @Test func framesWithinOtherBytesNeedProof() throws {
+    let bytes = try worldFile("tone44100.mp3")
+    let whole = try Heard(bytes)
+    // Headers of frames in other forms, which no others follow.
+    let false1: [UInt8] = [0xFF, 0xF3, 0x40, 0xC0] + [UInt8](repeating: 0x11, count: 500)
+    let false2: [UInt8] = [0xFF, 0xFB, 0x94, 0x00] + [UInt8](repeating: 0x22, count: 900)
+    let heard = try Heard(bytes + false1 + false2 + false1 + false2)
+    #expect(heard.notice == nil)
+    #expect(abs(heard.samples.count - whole.samples.count) < 3000)
+  }
+
+  @Test(arguments: [100, 5000, 20_000])
+  func zerosBehindMP3KeepItsPadding(count: Int) throws {
+    let bytes = try worldFile("a.mp3")
+    let heard = try Heard(bytes + [UInt8](repeating: 0, count: count))
+    #expect(try heard.samples == Heard(bytes).samples && heard.frames == 66_150)
+  }
+
+  // MARK: Tables and times
+
+  @Test(arguments: [true, false])
+  func rf64WithoutItsSizesIsReadToTheEnd(isOpen: Bool) throws {
+    let format: [UInt8] = [1, 0, 2, 0, 0x44, 0xAC, 0, 0, 0x10, 0xB1, 2, 0, 4, 0, 16, 0]
+    let size: [UInt8] = isOpen ? [0xFF, 0xFF, 0xFF, 0xFF] : [0xE0, 0x2E, 0, 0]
+    for name in ["RF64", "BW64"] {
+      var bytes = Array(name.utf8) + [0xFF, 0xFF, 0xFF, 0xFF] + Array("WAVEfmt ".utf8)
+      bytes += [16, 0, 0, 0] + format + Array("data".utf8) + size
+      let heard = try Heard(bytes + [UInt8](repeating: 1, count: 12_000))
+      #expect(heard.frames == 3000 && heard.warning == nil)
+    }
+  }
+
+  @Test func aPacketTableThatIsCutNamesThePacketsBeforeTheCut() throws {
+    let bytes = try worldFile("alac.caf")
+    let whole = try Heard(bytes)
+    let table = try #require(places("pakt", bytes).last)
+    for cut in [1, 3, 10] {
+      let heard = try Heard(bytes.dropLast(cut))
+      #expect(heard.frames < whole.frames && heard.frames > 4096 * 6)
+      #expect(heard.samples == Array(whole.samples.prefix(Int(heard.frames))))
+      #expect(heard.warning?.contains("cut short at 00:0") == true)
+    }
+    #expect(throws: SoundFileError.self) { try Heard(bytes[..<(table + 30)]) }
+  }
+
+  @Test(arguments: ["a.opus", "a.ogg", "a.oga"])
+  func oggTellsTheTimeOfItsDamage(name: String) throws {
+    let bytes = try worldFile(name)
+    let pages = places("OggS", bytes)
+    var damaged = bytes
+    damaged[pages[pages.count / 2] + 100] ^= 0xFF
+    let warning = try #require(try Heard(damaged).warning)
+    #expect(warning.contains(/damaged at 00:0[01]\.[1-9][0-9]{2}: [1-9][0-9]+ frames are missing/))
+    #expect(try Heard(bytes.dropLast(30)).warning?.contains("cut short at 00:01.") == true)
+  }
+}
