@@ -80,7 +80,7 @@ extension SessionEngine {
   }
 
   /// Returns what was told of a track's sound that cannot be decoded; empty if all can.
-  func failure(ofTrack index: Int) -> String {
+  package func failure(ofTrack index: Int) -> String {
     soundFailures.withLock { $0[index]?.joined(separator: "; ") ?? "" }
   }
 
