@@ -53,9 +53,9 @@ struct FxSession {
     client.announce()
     let device = client.device
     let begin = device.now
-    let desk = FxDesk(client)
+    let keys = FxKeys(client)
     let end = command.seconds.map { begin + $0.frames(at: device.client.sampleRate) }
-    wait(for: end, desk, from: begin)
+    wait(for: end, keys, from: begin)
     let frames = max(0, min(device.now, end ?? .max) - begin)
     let isCut = end.map { device.now < $0 } ?? false
     Screen.shared.draw([])
@@ -70,39 +70,29 @@ struct FxSession {
   }
 
   /// Waits for the frame `end`, a signal or the key that quits. Shows the state on a terminal.
-  private func wait(for end: Int64?, _ desk: FxDesk, from begin: Int64) {
+  private func wait(for end: Int64?, _ keys: FxKeys, from begin: Int64) {
     let device = client.device
     let serverName = device.client.serverName
     var watch = ServerWatch("the sound")
-    let waiting = WaitingKeys()
-    let awake = awake
-    let keys =
-      Screen.shared.isTerminal
-      ? KeyReader { key in
-        waiting.add(key)
-        awake.signal()
-      } : nil
-    defer { keys?.end() }
-    while signals.received == nil, !desk.isAskedToQuit {
-      let now = device.now
-      if let end, now >= end { return }
+    CommandWait(signals: signals, awake: awake).run {
+      guard !keys.isAskedToQuit else { return nil }
+      let rest = end.map { Double($0 - device.now) / device.client.sampleRate } ?? 1
+      guard rest > 0 else { return nil }
       watch.note(device.isLost ? device.latestAbsence : nil, server: serverName)
-      for key in waiting.take() { desk.press(key) }
-      if Screen.shared.isTerminal {
-        let seconds = Double(max(0, now - begin)) / device.client.sampleRate
-        let line = "\(device.client.name) \(clock(seconds))  \(desk.state)"
-        Screen.shared.draw([
-          fitted(line, to: min(columns(of: line), Screen.shared.size.columns - 1))
-        ])
-      }
-      let rest = end.map { Double($0 - now) / device.client.sampleRate } ?? 1
-      _ = awake.wait(timeout: .now() + min(0.1, max(0.001, rest)))
+      return min(0.1, max(0.001, rest))
+    } press: {
+      keys.press($0)
+    } show: {
+      guard Screen.shared.isTerminal else { return }
+      let seconds = Double(max(0, device.now - begin)) / device.client.sampleRate
+      let line = "\(device.client.name) \(clock(seconds))  \(keys.state)"
+      Screen.shared.draw([fitted(line, to: min(columns(of: line), Screen.shared.size.columns - 1))])
     }
   }
 }
 
 /// The actions of the keys of `cuejack fx`. Main thread.
-private final class FxDesk {
+private final class FxKeys {
   private let client: PluginClient
   /// Gain of the output in decibels.
   private var gain = 0

@@ -140,11 +140,11 @@ extension LiveSession {
     }
   }
 
-  func progress(ofPlayer index: Int, _ desk: PlayDesk, _ monitor: PlayMonitor) -> Progress {
+  func progress(ofPlayer index: Int, _ keys: PlayKeys, _ monitor: PlayMonitor) -> Progress {
     let player = players[index]
-    let position = desk.position(of: player)
+    let position = keys.position(of: player)
     return Progress(
-      name: desk.mark(ofFile: index) + printable(player.name(at: position)),
+      name: keys.mark(ofFile: index) + printable(player.name(at: position)),
       position: position,
       duration: player.duration,
       levels: monitor.levels(ofPlayer: index), details: monitor.details(ofPlayer: index))

@@ -119,45 +119,39 @@ struct LiveSession {
     for player in players { announce(player, start) }
     pluginClient?.announce()
     if Screen.shared.isJSON { Screen.shared.emit(startedEvent(start)) }
-    let desk = PlayDesk(players, start, transport)
-    awaitEnds(desk, monitor)
-    let isCut = !desk.isAskedToQuit && !awaitTail()
-    let isOver = desk.isAskedToQuit || players.allSatisfy(\.isOver) && !desk.isPaused
+    let keys = PlayKeys(players, start, transport)
+    awaitEnds(keys, monitor)
+    let isCut = !keys.isAskedToQuit && !awaitTail()
+    let isOver = keys.isAskedToQuit || players.allSatisfy(\.isOver) && !keys.isPaused
     let stop = isOver && !isCut ? nil : signals.received
     Screen.shared.draw([])
     if isCut, stop == nil { Screen.shared.complain("the tail of the plugins was cut off") }
     try finish(
-      desk, monitor, isCut: isCut || pluginClient?.chain.hasLostPlugins == true, stoppedBy: stop)
+      keys, monitor, isCut: isCut || pluginClient?.chain.hasLostPlugins == true, stoppedBy: stop)
   }
 
   /// Waits until every file has ended, a signal arrives, or a key ends playing. Shows the progress.
-  private func awaitEnds(_ desk: PlayDesk, _ monitor: PlayMonitor) {
+  private func awaitEnds(_ keys: PlayKeys, _ monitor: PlayMonitor) {
     let serverName = players[0].queue.statistics.serverName
     var watch = ServerWatch("playing")
-    let waiting = WaitingKeys()
-    let awake = awake
-    let keys =
-      Screen.shared.isTerminal
-      ? KeyReader { key in
-        waiting.add(key)
-        awake.signal()
-      } : nil
-    defer { keys?.end() }
-    while signals.received == nil, !desk.isOver {
+    CommandWait(signals: signals, awake: awake).run {
+      guard !keys.isOver else { return nil }
       watch.note(
         players.filter { !$0.isOver }.compactMap(\.queue.absence).first, server: serverName)
-      desk.followTransport()
-      for key in waiting.take() { desk.press(key) }
-      monitor.update { desk.position(of: $0) }
-      if Screen.shared.isTerminal { draw(desk, monitor) }
-      _ = awake.wait(timeout: .now() + .milliseconds(100))
+      keys.followTransport()
+      return 0.1
+    } press: {
+      keys.press($0)
+    } show: {
+      monitor.update { keys.position(of: $0) }
+      if Screen.shared.isTerminal { draw(keys, monitor) }
     }
   }
 
-  private func draw(_ desk: PlayDesk, _ monitor: PlayMonitor) {
+  private func draw(_ keys: PlayKeys, _ monitor: PlayMonitor) {
     let size = Screen.shared.size
-    let state = desk.state
-    var lines = players.indices.map { progress(ofPlayer: $0, desk, monitor) }
+    let state = keys.state
+    var lines = players.indices.map { progress(ofPlayer: $0, keys, monitor) }
       .lines(
         columns: size.columns, rows: size.rows - (state == nil ? 0 : 1),
         isColored: Screen.shared.isColored)
@@ -187,15 +181,15 @@ struct LiveSession {
 
   /// Stops the players, prints summaries, and throws the exit code if it is not 0.
   private func finish(
-    _ desk: PlayDesk, _ monitor: PlayMonitor, isCut: Bool, stoppedBy signal: CInt?
+    _ keys: PlayKeys, _ monitor: PlayMonitor, isCut: Bool, stoppedBy signal: CInt?
   ) throws {
-    let start = desk.start
+    let start = keys.start
     // Silence all players first.
     for player in players where !player.isOver { try? player.queue.stop() }
     monitor.end()
     var results = players.map(\.queue.statistics)
-    for index in results.indices where desk.hasMoved {
-      results[index].lastedFrames = desk.frames(
+    for index in results.indices where keys.hasMoved {
+      results[index].lastedFrames = keys.frames(
         ofPlayer: index, lastRun: results[index].lastedFrames)
     }
     var failed = isCut
@@ -215,7 +209,7 @@ struct LiveSession {
     }
     let begins = Set(results.compactMap(\.beganAt))
     // After a server restart, each player starts as soon as it can.
-    if desk.hasMoved {
+    if keys.hasMoved {
       // Each run that a key began had a start of its own.
     } else if begins.count > 1, results.allSatisfy({ $0.restarts == 0 }) {
       Screen.shared.complain("the files did not start on one frame: the machine was too busy")

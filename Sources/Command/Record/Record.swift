@@ -163,9 +163,9 @@ struct Record: ParsableCommand {
     if trigger != nil { Screen.shared.say(take.waitingWords(isTerminal: Screen.shared.isTerminal)) }
 
     monitor.emitStart(start)
-    let desk = RecordDesk(recorder, recording, trigger)
-    awaitEnd(of: recorder, recording, start, desk, monitor, signals, awake)
-    let signal = recorder.isOver || desk.isAskedToQuit ? nil : signals.received
+    let keys = RecordKeys(recorder, recording, trigger)
+    awaitEnd(of: recorder, recording, start, keys, monitor, signals, awake)
+    let signal = recorder.isOver || keys.isAskedToQuit ? nil : signals.received
     recorder.stop()
     Screen.shared.draw([])
     try monitor.emittingEnd { try finish(recorder, recording, monitor, stoppedBy: signal) }
@@ -229,38 +229,31 @@ struct Record: ParsableCommand {
   /// Waits until the recording is complete, a signal arrives, or a key ends it. Shows the progress.
   private func awaitEnd(
     of recorder: FileRecorder, _ recording: RecordingParts, _ start: ChosenStart?,
-    _ desk: RecordDesk, _ monitor: RecordMonitor,
+    _ keys: RecordKeys, _ monitor: RecordMonitor,
     _ signals: StopSignals, _ awake: DispatchSemaphore
   ) {
     let serverName = recorder.queue.statistics.serverName
     var watch = ServerWatch("recording")
     var inputs = InputWatch(recorder)
-    let waiting = WaitingKeys()
-    let keys =
-      Screen.shared.isTerminal
-      ? KeyReader { key in
-        waiting.add(key)
-        awake.signal()
-      } : nil
-    defer { keys?.end() }
-    while signals.received == nil, !recorder.isOver, !desk.isAskedToQuit, isThere(recording.store) {
+    CommandWait(signals: signals, awake: awake).run {
+      guard !recorder.isOver, !keys.isAskedToQuit, isThere(recording.store) else { return nil }
       watch.note(recorder.queue.absence, server: serverName)
       inputs.look()
-      for key in waiting.take() { desk.press(key) }
-      desk.tellStart()
+      return 0.1
+    } press: {
+      keys.press($0)
+    } show: {
+      keys.tellStart()
       monitor.update(start)
-      if Screen.shared.isTerminal {
-        var shown = monitor.progress(start)
-        if desk.isWaiting { shown.name = "(waiting) \(shown.name)" }
-        if desk.isPaused { shown.name = "(paused) \(shown.name)" }
-        let size = Screen.shared.size
-        Screen.shared.draw(
-          shown.lines(
-            columns: size.columns, rows: size.rows, isColored: Screen.shared.isColored))
-      }
-      _ = awake.wait(timeout: .now() + .milliseconds(100))
+      guard Screen.shared.isTerminal else { return }
+      var shown = monitor.progress(start)
+      if keys.isWaiting { shown.name = "(waiting) \(shown.name)" }
+      if keys.isPaused { shown.name = "(paused) \(shown.name)" }
+      let size = Screen.shared.size
+      Screen.shared.draw(
+        shown.lines(columns: size.columns, rows: size.rows, isColored: Screen.shared.isColored))
     }
-    desk.tellStart()
+    keys.tellStart()
   }
 
   private func isThere(_ store: FileStore?) -> Bool {

@@ -4,7 +4,7 @@ import Synchronization
 import System
 
 /// The OSC server of a running session. It answers on one UDP port, from the loopback unless told
-/// otherwise; `RemoteDesk` has its messages. It runs until `end()`.
+/// otherwise; `RemoteMessages` has its messages. It runs until `end()`.
 package final class RemoteServer: Sendable {
   private let server: OSCServer
 
@@ -17,20 +17,20 @@ package final class RemoteServer: Sendable {
   ///   - port: The UDP port; 0 for a free one.
   ///   - reach: The hosts whose messages are accepted.
   package init(
-    _ target: any RemoteTarget, port: UInt16 = 0, reach: OSCSocket.Reach = .loopback
+    _ target: any RemoteSession, port: UInt16 = 0, reach: OSCSocket.Reach = .loopback
   ) throws(OSCError) {
     let socket = try OSCSocket(port: port, reach: reach)
-    let desk = Mutex(RemoteDesk(target))
-    let shared = Shared(desk: desk)
+    let messages = Mutex(RemoteMessages(target))
+    let shared = Shared(messages: messages)
     var handlers = OSCServer.Handlers { bytes, source in
-      let answers = shared.desk.withLock {
+      let answers = shared.messages.withLock {
         $0.receive(bytes, from: source, now: HostTime.now)
       }
       Self.send(answers, on: socket)
     }
-    handlers.unreachable = { address in shared.desk.withLock { $0.forget(address) } }
+    handlers.unreachable = { address in shared.messages.withLock { $0.forget(address) } }
     handlers.tick = {
-      let (answers, pause) = shared.desk.withLock { $0.tick(now: HostTime.now) }
+      let (answers, pause) = shared.messages.withLock { $0.tick(now: HostTime.now) }
       Self.send(answers, on: socket)
       return pause
     }
@@ -42,13 +42,13 @@ package final class RemoteServer: Sendable {
   /// Stops serving. No call of the target runs afterwards.
   package func end() { server.end() }
 
-  /// The desk, which only the server's thread uses.
+  /// The messages, which only the server's thread uses.
   private final class Shared: Sendable {
-    let desk: Mutex<RemoteDesk>
-    init(desk: consuming Mutex<RemoteDesk>) { self.desk = desk }
+    let messages: Mutex<RemoteMessages>
+    init(messages: consuming Mutex<RemoteMessages>) { self.messages = messages }
   }
 
-  private static func send(_ answers: [RemoteDesk.Answer], on socket: OSCSocket) {
+  private static func send(_ answers: [RemoteMessages.Answer], on socket: OSCSocket) {
     for answer in answers {
       do throws(OSCError) {
         try socket.send(bytes: answer.bytes, to: answer.destination)

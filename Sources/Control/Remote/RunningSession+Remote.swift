@@ -4,7 +4,7 @@ import Synchronization
 import Timeline
 
 /// Remote control of a running session: the addresses of `RemoteControl`.
-extension RunningSession: RemoteTarget {
+extension RunningSession: RemoteSession {
   package var remoteVersion: Int { version.load(ordering: .relaxed) }
 
   package var remoteNodes: [RemoteNode] { table.nodes }

@@ -133,7 +133,7 @@ final class NumberSession: JackManagedSession {
 }
 
 /// The number, and a few things that only remote control knows.
-final class NumberTarget: RemoteTarget {
+final class NumberTarget: RemoteSession {
   private let session: NumberSession
   private let gain = Atomic<UInt32>(Float(0).bitPattern)
   private let isMuted = Atomic<Bool>(false)

@@ -123,7 +123,7 @@ struct Packets: Subject {
 
   func run(_ input: Corpus.File, scratch: String, _ dice: inout Dice) throws {
     let target = Target()
-    var desk = RemoteDesk(target)
+    var remote = RemoteMessages(target)
     var rest = input.bytes[...]
     var now: UInt64 = 0
     while rest.count >= 2 {
@@ -138,16 +138,16 @@ struct Packets: Subject {
       }
       let calls = target.calls.load(ordering: .relaxed)
       let source = OSCAddress(port: UInt16(1 + dice.roll(70)))
-      let answers = desk.receive(packet, from: source, now: now)
+      let answers = remote.receive(packet, from: source, now: now)
       if read == nil {
         precondition(answers.isEmpty && target.calls.load(ordering: .relaxed) == calls)
       }
       now += UInt64(dice.roll(2_000_000_000))
-      for answer in answers + desk.tick(now: now).answers {
+      for answer in answers + remote.tick(now: now).answers {
         let messages = try OSCPacket.messages(in: answer.bytes)
         for message in messages { _ = RemoteNode(message) }
       }
-      if dice.once(in: 10) { desk.forget(source) }
+      if dice.once(in: 10) { remote.forget(source) }
     }
   }
 
@@ -208,7 +208,7 @@ struct Packets: Subject {
   }
 
   /// A session that accepts only what its nodes promise.
-  private final class Target: RemoteTarget {
+  private final class Target: RemoteSession {
     let calls = Atomic(0)
     let remoteVersion = 1
     let remoteNodes = [

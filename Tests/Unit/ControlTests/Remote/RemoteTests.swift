@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// A session of a few values, which records all calls.
-final class RecordingTarget: RemoteTarget {
+final class RecordingTarget: RemoteSession {
   struct Content {
     var values: [String: [OSCValue]] = [
       "/cuejack/tracks/1/gain": [.float(0)], "/cuejack/tracks/2/gain": [.float(0)],
@@ -66,27 +66,28 @@ final class RecordingTarget: RemoteTarget {
   private let target = RecordingTarget()
   private let peer = OSCAddress(port: 5000)
 
-  private func ask(_ desk: inout RemoteDesk, _ messages: OSCMessage..., now: UInt64 = 0) throws
+  private func ask(_ remote: inout RemoteMessages, _ messages: OSCMessage..., now: UInt64 = 0)
+    throws
     -> [OSCMessage]
   {
     let packet =
       messages.count == 1 ? try messages[0].encoded() : try OSCPacket.bundle(of: messages)
-    return try desk.receive(packet, from: peer, now: now).flatMap { answer in
+    return try remote.receive(packet, from: peer, now: now).flatMap { answer in
       #expect(answer.destination == peer)
       return try OSCPacket.messages(in: answer.bytes)
     }
   }
 
   @Test func anAddressWithoutArgumentsIsAQuestion() throws {
-    var desk = RemoteDesk(target)
+    var remote = RemoteMessages(target)
     #expect(
-      try ask(&desk, OSCMessage("/cuejack/tracks/1/gain"))
+      try ask(&remote, OSCMessage("/cuejack/tracks/1/gain"))
         == [OSCMessage("/cuejack/tracks/1/gain", .float(0))])
     #expect(
-      try ask(&desk, OSCMessage("/cuejack/get", .string("/cuejack/peaks")))
+      try ask(&remote, OSCMessage("/cuejack/get", .string("/cuejack/peaks")))
         == [OSCMessage("/cuejack/peaks", .float(-6), .float(-12))])
     #expect(
-      try ask(&desk, OSCMessage("/cuejack/tracks/*/gain")).map(\.address)
+      try ask(&remote, OSCMessage("/cuejack/tracks/*/gain")).map(\.address)
         == ["/cuejack/tracks/1/gain", "/cuejack/tracks/2/gain"])
     #expect(target.calls == [])
   }
@@ -108,8 +109,8 @@ final class RecordingTarget: RemoteTarget {
   ])
   func valuesAreSetInTheTypesOfTheirNodes(address: String, values: [OSCValue], call: String) throws
   {
-    var desk = RemoteDesk(target)
-    #expect(try ask(&desk, OSCMessage(address, values)) == [])
+    var remote = RemoteMessages(target)
+    #expect(try ask(&remote, OSCMessage(address, values)) == [])
     #expect(target.calls == [call])
   }
 
@@ -130,28 +131,28 @@ final class RecordingTarget: RemoteTarget {
     ),
   ])
   func aPingWaitsForTheWorkBeforeIt(outcome: RemoteWork.Outcome, answers: [OSCMessage]) throws {
-    var desk = RemoteDesk(target)
+    var remote = RemoteMessages(target)
     let work = RemoteWork()
     target.content.withLock { $0.work = work }
     let ping = OSCMessage("/cuejack/ping", .int(7))
-    #expect(try ask(&desk, OSCMessage("/cuejack/start"), ping) == [])
-    #expect(try ask(&desk, OSCMessage("/cuejack/alive")) == [OSCMessage("/cuejack/alive")])
+    #expect(try ask(&remote, OSCMessage("/cuejack/start"), ping) == [])
+    #expect(try ask(&remote, OSCMessage("/cuejack/alive")) == [OSCMessage("/cuejack/alive")])
     #expect(
-      try ask(&desk, OSCMessage("/cuejack/count")) == [OSCMessage("/cuejack/count", .int(3))])
+      try ask(&remote, OSCMessage("/cuejack/count")) == [OSCMessage("/cuejack/count", .int(3))])
     // Another program does not wait.
     let other = OSCAddress(port: 5001)
-    #expect(desk.receive(try ping.encoded(), from: other, now: 0).map(\.destination) == [other])
-    var (told, pause) = desk.tick(now: 0)
+    #expect(remote.receive(try ping.encoded(), from: other, now: 0).map(\.destination) == [other])
+    var (told, pause) = remote.tick(now: 0)
     #expect(told.isEmpty && pause != nil)
     work.end(outcome)
-    (told, pause) = desk.tick(now: 0)
+    (told, pause) = remote.tick(now: 0)
     #expect(told.allSatisfy { $0.destination == peer } && pause == nil)
     #expect(
       try told.flatMap { try OSCPacket.messages(in: $0.bytes) }
         == answers + [OSCMessage("/cuejack/pong", .int(7))])
     // What ends at once is answered at once.
     #expect(
-      try ask(&desk, OSCMessage("/cuejack/start"), ping)
+      try ask(&remote, OSCMessage("/cuejack/start"), ping)
         == answers + [OSCMessage("/cuejack/pong", .int(7))])
   }
 
@@ -189,8 +190,8 @@ final class RecordingTarget: RemoteTarget {
   func whatDoesNotFitIsRefusedWithTheReason(address: String, values: [OSCValue], words: String)
     throws
   {
-    var desk = RemoteDesk(target)
-    let answers = try ask(&desk, OSCMessage(address, values))
+    var remote = RemoteMessages(target)
+    let answers = try ask(&remote, OSCMessage(address, values))
     try #require(answers.count == 1 && answers[0].address == "/cuejack/error", "\(answers)")
     #expect(answers[0].types == "ss")
     #expect(answers[0].arguments[1].text?.contains(words) == true, "\(answers)")
@@ -198,18 +199,18 @@ final class RecordingTarget: RemoteTarget {
   }
 
   @Test func aReleasedButtonDoesNothing() throws {
-    var desk = RemoteDesk(target)
-    #expect(try ask(&desk, OSCMessage("/cuejack/start", .float(0))) == [])
-    #expect(try ask(&desk, OSCMessage("/cuejack/start", .bool(false))) == [])
+    var remote = RemoteMessages(target)
+    #expect(try ask(&remote, OSCMessage("/cuejack/start", .float(0))) == [])
+    #expect(try ask(&remote, OSCMessage("/cuejack/start", .bool(false))) == [])
     #expect(target.calls == [])
   }
 
   @Test func aPatternSetsAllThatItMatches() throws {
-    var desk = RemoteDesk(target)
-    #expect(try ask(&desk, OSCMessage("/cuejack/tracks/{1,2}/gain", .float(-3))) == [])
+    var remote = RemoteMessages(target)
+    #expect(try ask(&remote, OSCMessage("/cuejack/tracks/{1,2}/gain", .float(-3))) == [])
     #expect(target.calls == ["/cuejack/tracks/1/gain=-3.0", "/cuejack/tracks/2/gain=-3.0"])
     // The gains take the number, and the switch does not.
-    let answers = try ask(&desk, OSCMessage("/cuejack/tracks/?/*", .float(-4)))
+    let answers = try ask(&remote, OSCMessage("/cuejack/tracks/?/*", .float(-4)))
     #expect(answers.map(\.arguments[0].text) == ["/cuejack/tracks/1/mute"])
     #expect(target.calls.count == 4)
   }
@@ -220,42 +221,42 @@ final class RecordingTarget: RemoteTarget {
         RemoteNode("more/\($0)", .state, types: "f", summary: "more")
       }
     }
-    var desk = RemoteDesk(target)
+    var remote = RemoteMessages(target)
     var nodes: [RemoteNode] = []
     while nodes.count < 110 {
-      let answers = try ask(&desk, OSCMessage("/cuejack/list", .int(Int32(nodes.count))))
+      let answers = try ask(&remote, OSCMessage("/cuejack/list", .int(Int32(nodes.count))))
       nodes += answers.compactMap { RemoteNode($0) }
       #expect(answers.last?.arguments.last == .int(110))
     }
     #expect(nodes == target.remoteNodes)
-    #expect(try ask(&desk, OSCMessage("/cuejack/list", .int(500))).count == 1)
-    #expect(try ask(&desk, OSCMessage("/cuejack/list", .int(-5))).count == 33)
+    #expect(try ask(&remote, OSCMessage("/cuejack/list", .int(500))).count == 1)
+    #expect(try ask(&remote, OSCMessage("/cuejack/list", .int(-5))).count == 33)
   }
 
   @Test func anAddressSpaceMayChange() throws {
-    var desk = RemoteDesk(target)
+    var remote = RemoteMessages(target)
     let address = "/cuejack/new"
-    #expect(try ask(&desk, OSCMessage(address)).first?.address == "/cuejack/error")
+    #expect(try ask(&remote, OSCMessage(address)).first?.address == "/cuejack/error")
     target.content.withLock { content in
       content.extra = [RemoteNode("new", .state, types: "f", summary: "new")]
       content.values[address] = [.float(1)]
       content.version += 1
     }
-    #expect(try ask(&desk, OSCMessage(address)) == [OSCMessage(address, .float(1))])
+    #expect(try ask(&remote, OSCMessage(address)) == [OSCMessage(address, .float(1))])
   }
 
   @Test func subscribersReceiveChangesAndMeters() throws {
-    var desk = RemoteDesk(target)
-    #expect(desk.tick(now: 0).pause == nil)
+    var remote = RemoteMessages(target)
+    #expect(remote.tick(now: 0).pause == nil)
     let seconds: UInt64 = 1_000_000_000
     let answers = try ask(
-      &desk, OSCMessage("/cuejack/subscribe", .string("/cuejack/*"), .float(0.5)))
+      &remote, OSCMessage("/cuejack/subscribe", .string("/cuejack/*"), .float(0.5)))
     #expect(
       answers == [
         OSCMessage("/cuejack/subscribed", .string("/cuejack/*"), .float(0.5), .float(30))
       ])
     func tick(_ now: UInt64) throws -> [String] {
-      let (answers, pause) = desk.tick(now: now)
+      let (answers, pause) = remote.tick(now: now)
       #expect(pause.map { $0 > 0 && $0 <= 0.5 } == true)
       return try answers.flatMap { try OSCPacket.messages(in: $0.bytes) }.map(\.address)
     }
@@ -270,54 +271,54 @@ final class RecordingTarget: RemoteTarget {
     #expect(try tick(10 * seconds + 1) == [])
     // It lasts thirty seconds, unless it is renewed.
     _ = try ask(
-      &desk, OSCMessage("/cuejack/subscribe", .string("/cuejack/*"), .float(0.5)),
+      &remote, OSCMessage("/cuejack/subscribe", .string("/cuejack/*"), .float(0.5)),
       now: 20 * seconds)
     #expect(try tick(49 * seconds) == ["/cuejack/peaks"])
-    #expect(desk.tick(now: 50 * seconds).pause == nil)
+    #expect(remote.tick(now: 50 * seconds).pause == nil)
   }
 
   @Test func subscriptionsEnd() throws {
-    var desk = RemoteDesk(target)
+    var remote = RemoteMessages(target)
     let subscribe = OSCMessage("/cuejack/subscribe", .string("/cuejack/peaks"))
-    _ = try ask(&desk, subscribe)
-    desk.forget(OSCAddress(port: 5001))
-    #expect(desk.tick(now: 0).pause != nil)
-    desk.forget(peer)
-    #expect(desk.tick(now: 0).pause == nil)
+    _ = try ask(&remote, subscribe)
+    remote.forget(OSCAddress(port: 5001))
+    #expect(remote.tick(now: 0).pause != nil)
+    remote.forget(peer)
+    #expect(remote.tick(now: 0).pause == nil)
     for ending in [
       OSCMessage("/cuejack/unsubscribe"),
       OSCMessage("/cuejack/unsubscribe", .string("/cuejack/peaks")),
     ] {
-      _ = try ask(&desk, subscribe)
-      #expect(try ask(&desk, ending).map(\.address) == ["/cuejack/unsubscribed"])
-      #expect(desk.tick(now: 0).pause == nil)
+      _ = try ask(&remote, subscribe)
+      #expect(try ask(&remote, ending).map(\.address) == ["/cuejack/unsubscribed"])
+      #expect(remote.tick(now: 0).pause == nil)
     }
     let packet = try subscribe.encoded()
     for number in 1...64 {
-      _ = desk.receive(packet, from: OSCAddress(port: UInt16(number)), now: 0)
+      _ = remote.receive(packet, from: OSCAddress(port: UInt16(number)), now: 0)
     }
-    #expect(try ask(&desk, subscribe).first?.arguments[1].text?.contains("64") == true)
+    #expect(try ask(&remote, subscribe).first?.arguments[1].text?.contains("64") == true)
   }
 
   @Test func malformedPacketsHaveNeitherEffectNorAnswer() throws {
-    var desk = RemoteDesk(target)
+    var remote = RemoteMessages(target)
     // The bundle's first message is complete, and its second one is not.
     var packet = try OSCPacket.bundle(of: [
       OSCMessage("/cuejack/tracks/1/gain", .float(-3)), OSCMessage("/cuejack/start"),
     ])
     packet.removeLast(4)
-    #expect(desk.receive(packet, from: peer, now: 0).isEmpty)
+    #expect(remote.receive(packet, from: peer, now: 0).isEmpty)
     #expect(target.calls == [])
   }
 
   @Test func twoSessionsCannotAnswerEachOtherForEver() throws {
-    var desk = RemoteDesk(target)
+    var remote = RemoteMessages(target)
     let messages = [
       OSCMessage("/cuejack/error", .string("/a"), .string("b")),
       OSCMessage("/cuejack/pong", .int(1)),
       OSCMessage("/cuejack/list", .int(0), .int(0), .int(0)),
     ]
-    for message in messages { #expect(try ask(&desk, message) == []) }
+    for message in messages { #expect(try ask(&remote, message) == []) }
   }
 
   @Test(arguments: [
@@ -336,8 +337,8 @@ final class RecordingTarget: RemoteTarget {
       content.extra = [RemoteNode("x" + address, .state, types: "f", summary: "")]
       content.values["/cuejack/x\(address)"] = [.float(1)]
     }
-    var desk = RemoteDesk(target)
-    let answers = try ask(&desk, OSCMessage("/cuejack/get", .string("/cuejack/x" + pattern)))
+    var remote = RemoteMessages(target)
+    let answers = try ask(&remote, OSCMessage("/cuejack/get", .string("/cuejack/x" + pattern)))
     #expect((answers.first?.address == "/cuejack/x\(address)") == matches, "\(answers)")
   }
 
@@ -347,7 +348,7 @@ final class RecordingTarget: RemoteTarget {
         RemoteNode(String(repeating: "a", count: 200), .state, types: "f", summary: "")
       ]
     }
-    var desk = RemoteDesk(target)
+    var remote = RemoteMessages(target)
     for (pattern, words) in [
       (String(repeating: "*a", count: 8) + "b", "no address"),
       (String(repeating: "*a", count: 100), "too long"),
@@ -355,7 +356,7 @@ final class RecordingTarget: RemoteTarget {
       (String(repeating: "?", count: 250), "too long"),
       (String(repeating: "x", count: 5000) + "*", "too long"),
     ] {
-      let answers = try ask(&desk, OSCMessage("/cuejack/" + pattern))
+      let answers = try ask(&remote, OSCMessage("/cuejack/" + pattern))
       #expect(answers.first?.address == "/cuejack/error")
       #expect(answers.first?.arguments.last?.text?.contains(words) == true, "\(answers)")
     }

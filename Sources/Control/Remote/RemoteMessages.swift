@@ -17,14 +17,14 @@ import System
 /// An address may be a pattern. Each refused message is answered with `/cuejack/error ss`: the address
 /// and the reason. `/cuejack/remark ss` says what people are to know of a message that was carried out. A
 /// malformed packet has no effect and no answer. One thread at a time.
-package struct RemoteDesk {
+package struct RemoteMessages {
   /// A packet to send.
   package struct Answer {
     package let bytes: [UInt8]
     package let destination: OSCAddress
   }
 
-  private let target: any RemoteTarget
+  private let target: any RemoteSession
   private var version: Int?
   private var nodes: [RemoteNode] = []
   private var byAddress: [Name: RemoteNode] = [:]
@@ -48,7 +48,7 @@ package struct RemoteDesk {
   /// Most messages whose work goes on, and most pings that wait for such work.
   private static let mostPending = 64
 
-  package init(_ target: any RemoteTarget) { self.target = target }
+  package init(_ target: any RemoteSession) { self.target = target }
 
   /// Work that goes on, and the message that asked for it.
   private struct Pending {
@@ -245,7 +245,7 @@ package struct RemoteDesk {
 
 // MARK: Messages
 
-extension RemoteDesk {
+extension RemoteMessages {
   /// Messages that only answers have. They are ignored, so that two sessions cannot answer each other
   /// for ever.
   private static let answers: Set = [

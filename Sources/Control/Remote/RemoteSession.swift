@@ -60,7 +60,7 @@ package struct RemoteNode: Codable, Hashable, Sendable {
 }
 
 /// A session that OSC messages control: what `RemoteServer` calls, on its thread. All calls return soon.
-package protocol RemoteTarget: AnyObject, Sendable {
+package protocol RemoteSession: AnyObject, Sendable {
   /// The address space. No two nodes have one address.
   var remoteNodes: [RemoteNode] { get }
   /// A number that changes whenever `remoteNodes` does.

@@ -1,29 +1,14 @@
 import AudioQueue
-import Dispatch
 import Glibc
 import PluginHost
 import RealTime
 import Server
 import Sessions
-import Synchronization
 import System
 import Timeline
 
-/// Keys that wait to be carried out, from the thread that reads them to the main thread.
-final class WaitingKeys: Sendable {
-  private let keys = Mutex<[KeyReader.Key]>([])
-
-  func add(_ key: KeyReader.Key) { keys.withLock { $0.append(key) } }
-  func take() -> [KeyReader.Key] {
-    keys.withLock { keys in
-      defer { keys = [] }
-      return keys
-    }
-  }
-}
-
 /// The actions of the keys of `cuejack play`: pause, move, gain, mute, solo and loop. Main thread.
-final class PlayDesk {
+final class PlayKeys {
   private let players: [FilePlayer]
   private let latency: Int64
   /// The transport that the players follow; nil if they follow none.
@@ -128,7 +113,7 @@ final class PlayDesk {
     applyGains()
   }
 
-  private func toggle(_ set: ReferenceWritableKeyPath<PlayDesk, Set<Int>>) {
+  private func toggle(_ set: ReferenceWritableKeyPath<PlayKeys, Set<Int>>) {
     if self[keyPath: set].remove(selected) == nil { self[keyPath: set].insert(selected) }
     applyGains()
   }

@@ -5,7 +5,7 @@ import Sessions
 import Timeline
 
 /// The actions of the keys of `cuejack record`. Main thread.
-final class RecordDesk {
+final class RecordKeys {
   private let recorder: FileRecorder
   private let recording: RecordingParts
   /// The start that the recording waits for; nil if it waits for none.
