@@ -127,108 +127,137 @@ extension Voice {
     panNow.store(parameters.pan.bitPattern, ordering: .relaxed)
   }
 
+  /// How far a cycle has come.
+  private struct Progress {
+    /// The next frame of the cycle; below 0 while missed frames are played, unheard.
+    var at: Int
+    /// Device frame at which the run had reached `position`: the cycle's first, or that of a run within it.
+    var begin: Int64
+    var position: Int64
+    /// Frames that the run has gone on from `position`.
+    var ran: Int64 = 0
+    /// True if the event thread has events to read.
+    var happened = false
+  }
+
   /// Plays the missed frames, at offsets below 0, unheard, and then those of the cycle.
   @_noLocks private borrowing func play(_ time: CycleTime, _ state: inout VoiceState) -> Bool {
-    let frames = time.frames
-    let cycleFrame = time.frame
     let isOffline = rendersOffline.load(ordering: .relaxed)
     // Offline nothing is missed: each cycle continues where the voice ended the one before.
     let first = isOffline ? 0 : 0 &- time.missed
-    var at = first
-    var happened = false
-    var position = state.position
-    var ran: Int64 = 0
-    // Device frame at which `position` was reached: the cycle's first, or that of a run within it.
-    var begin = cycleFrame &+ Int64(first)
-    cycle: while at < frames || (frames == 0 && isOffline && state.isArmed) {
+    var progress = Progress(
+      at: first, begin: time.frame &+ Int64(first), position: state.position)
+    var goesOn = true
+    while goesOn,
+      progress.at < time.frames || (time.frames == 0 && isOffline && state.isArmed)
+    {
       switch state.phase {
-      case .stopped:
-        let start = nextStart.load(ordering: .acquiring)
-        if start != .max {
-          nextStart.store(.max, ordering: .relaxed)
-          state.start = StartPoint(word: start)
-          state.phase = .armed
-          continue cycle
-        }
-        if isOffline { break cycle }
-        silence(from: at, to: frames)
-        at = frames
-      case .paused:
-        if isOffline { break cycle }
-        silence(from: at, to: frames)
-        at = frames
-      case .armed, .resuming:
-        let start = state.start.frame(
-          inCycleAt: cycleFrame, frames: frames, from: time.microseconds,
-          to: time.nextMicroseconds)
-        let wait = start &- (cycleFrame &+ Int64(at))
-        if state.keepsStep, start > .min / 4, wait < 0 {
-          state.skip &+= Int(0 &- wait)
-        }
-        if wait < 0 && at < 0 {
-          // The run was late before the missed cycles: skip none of its frames.
-          at = 0
-          continue cycle
-        }
-        if wait >= Int64(frames &- at) {
-          silence(from: at, to: frames)
-          at = frames
-          continue cycle
-        }
-        if wait > 0 {
-          silence(from: at, to: at &+ Int(wait))
-          at &+= Int(wait)
-        }
-        if case .armed = state.phase {
-          guard events.push(Event(.runBegan, frame: cycleFrame &+ Int64(at))) else {
-            silence(from: at, to: frames)
-            at = frames
-            continue cycle
-          }
-          happened = true
-          state.position = 0
-          position = 0
-          ran = 0
-          starving.store(false, ordering: .relaxed)
-        }
-        begin = cycleFrame &+ Int64(at)
-        state.phase = .running
-        if state.skip > 0 {
-          let skipped = playEntries(
-            from: 0 &- state.skip, to: 0, at: begin, runFrame: position, &state, &happened)
-          position &+= Int64(skipped)
-          unheardFrames.add(UInt64(skipped), ordering: .relaxed)
-        }
-        state.skip = 0
-        state.keepsStep = false
+      case .stopped where takeStart(&state): break
+      case .stopped, .paused:
+        // Offline a cycle ends where the sound does.
+        goesOn = !isOffline
+        if goesOn { stay(to: time.frames, &progress) }
+      case .armed, .resuming: begin(time, &progress, &state)
       case .running:
-        let starved = starvedFrames.load(ordering: .relaxed)
-        let played = playEntries(
-          from: at, to: frames, at: cycleFrame, runFrame: position &+ ran, &state, &happened)
-        ran &+= Int64(played)
-        tapFrames(from: at, to: at &+ played)
-        if at < 0 {
-          interruptions.add(1, ordering: .relaxed)
-          unheardFrames.add(UInt64(min(0 &- at, played)), ordering: .relaxed)
-        }
-        if time.isJump, at &+ played > max(0, at) {
-          // Silence that no entry filled counts as such.
-          let silent = starvedFrames.load(ordering: .relaxed) &- starved
-          unheardFrames.add(
-            UInt64(at &+ played &- max(0, at)) &- silent, ordering: .relaxed)
-        }
-        at &+= played
-        if isOffline, at < frames, case .running = state.phase { break cycle }
+        run(time, &progress, &state)
+        if isOffline, case .running = state.phase { goesOn = false }
       }
     }
-    if isOffline { rendered.add(at, ordering: .relaxed) }
-    clock.publish(frame: begin, ranFrames: ran, position: position)
+    if isOffline { rendered.add(progress.at, ordering: .relaxed) }
+    publish(progress, &state)
+    return progress.happened
+  }
+
+  /// Takes the start that the control thread has set, if any.
+  @_noLocks private borrowing func takeStart(_ state: inout VoiceState) -> Bool {
+    let start = nextStart.load(ordering: .acquiring)
+    if start == .max { return false }
+    nextStart.store(.max, ordering: .relaxed)
+    state.start = StartPoint(word: start)
+    state.phase = .armed
+    return true
+  }
+
+  /// Writes silence up to a frame of the cycle.
+  @_noLocks private borrowing func stay(to end: Int, _ progress: inout Progress) {
+    silence(from: progress.at, to: end)
+    progress.at = end
+  }
+
+  /// Stays silent up to the start of the run, or up to where it goes on, and begins it if that lies in the cycle.
+  @_noLocks private borrowing func begin(
+    _ time: CycleTime, _ progress: inout Progress, _ state: inout VoiceState
+  ) {
+    let start = state.start.frame(
+      inCycleAt: time.frame, frames: time.frames, from: time.microseconds,
+      to: time.nextMicroseconds)
+    let wait = start &- (time.frame &+ Int64(progress.at))
+    if state.keepsStep, start > .min / 4, wait < 0 {
+      state.skip &+= Int(0 &- wait)
+    }
+    if wait < 0 && progress.at < 0 {
+      // The run was late before the missed cycles: skip none of its frames.
+      progress.at = 0
+      return
+    }
+    if wait >= Int64(time.frames &- progress.at) { return stay(to: time.frames, &progress) }
+    if wait > 0 { stay(to: progress.at &+ Int(wait), &progress) }
+    let begin = time.frame &+ Int64(progress.at)
+    if case .armed = state.phase {
+      guard events.push(Event(.runBegan, frame: begin)) else {
+        return stay(to: time.frames, &progress)
+      }
+      progress.happened = true
+      state.position = 0
+      progress.position = 0
+      progress.ran = 0
+      starving.store(false, ordering: .relaxed)
+    }
+    progress.begin = begin
+    state.phase = .running
+    if state.skip > 0 {
+      let skipped = playEntries(
+        from: 0 &- state.skip, to: 0, at: begin, runFrame: progress.position, &state,
+        &progress.happened)
+      progress.position &+= Int64(skipped)
+      unheardFrames.add(UInt64(skipped), ordering: .relaxed)
+    }
+    state.skip = 0
+    state.keepsStep = false
+  }
+
+  /// Plays entries up to the end of the cycle or of the run, and counts the frames that are not heard.
+  @_noLocks private borrowing func run(
+    _ time: CycleTime, _ progress: inout Progress, _ state: inout VoiceState
+  ) {
+    let at = progress.at
+    let starved = starvedFrames.load(ordering: .relaxed)
+    let played = playEntries(
+      from: at, to: time.frames, at: time.frame, runFrame: progress.position &+ progress.ran,
+      &state, &progress.happened)
+    progress.ran &+= Int64(played)
+    progress.at = at &+ played
+    tapFrames(from: at, to: progress.at)
+    if at < 0 {
+      interruptions.add(1, ordering: .relaxed)
+      unheardFrames.add(UInt64(min(0 &- at, played)), ordering: .relaxed)
+    }
+    let heard = progress.at &- max(0, at)
+    if time.isJump, heard > 0 {
+      // Silence that no entry filled counts as such.
+      let silent = starvedFrames.load(ordering: .relaxed) &- starved
+      unheardFrames.add(UInt64(heard) &- silent, ordering: .relaxed)
+    }
+  }
+
+  /// Tells other threads where the cycle has ended.
+  @_noLocks private borrowing func publish(_ progress: Progress, _ state: inout VoiceState) {
+    clock.publish(frame: progress.begin, ranFrames: progress.ran, position: progress.position)
     playedFrames.store(state.playedFrames, ordering: .relaxed)
-    state.position = position &+ ran
+    state.position = progress.position &+ progress.ran
     if case .stopped = state.phase { state.position = 0 }
     publish(state.parameters)
-    if at > 0, metering.load(ordering: .relaxed) { measure(at) }
-    return happened
+    if progress.at > 0, metering.load(ordering: .relaxed) { measure(progress.at) }
   }
 
   /// Plays until the cycle or the run ends; offline, also until no entry is queued.
