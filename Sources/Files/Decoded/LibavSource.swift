@@ -48,6 +48,9 @@ enum LibavType: String, CaseIterable {
     }
   }
 
+  /// True if packets are found by their offsets, otherwise by their times.
+  var isSoughtByOffset: Bool { self == .wavPack || self == .musepack8 }
+
   private var isMusepack: Bool { self == .musepack7 || self == .musepack8 }
 
   /// Frames that the decoder outputs before the sound: the delay of Musepack's synthesis filter.
@@ -107,6 +110,7 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
 
   private struct Listed {
     var offset: Int64
+    var endOffset: Int64
     /// Start by the file's times.
     var time: Int64
     /// Start in the sound.
@@ -181,7 +185,9 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
       let frames = unsafe min(packet.frames, mostFrames)
       guard frames > 0 else { continue }
       unsafe packets.append(
-        Listed(offset: packet.offset, time: time, start: start, frames: frames))
+        Listed(
+          offset: packet.offset, endOffset: packet.offset + Int64(packet.bytes.count), time: time,
+          start: start, frames: frames))
     }
     return (packets, damaged)
   }
@@ -268,11 +274,15 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
   private func move(to packet: Int) {
     let first = max(0, packet - type.packetsBefore)
     if let fresh = demuxer.decoder() { decoder = fresh }
-    if type != .wavPack, !demuxer.seek(toFrame: packets[first].time),
-      let fresh = try? Demuxer(store, name: type.demuxer)
-    {
-      demuxer = fresh
-    }
+    let isThere =
+      switch type {
+      // Each block is sought.
+      case .wavPack: true
+      // libavformat's own seeks in these files miss a packet.
+      case .musepack8: first > 0 && demuxer.seek(toByte: packets[first - 1].endOffset)
+      default: demuxer.seek(toFrame: packets[first].time)
+      }
+    if !isThere, let fresh = try? Demuxer(store, name: type.demuxer) { demuxer = fresh }
     for before in first..<packet { decode(before) }
   }
 
@@ -284,11 +294,13 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
     if type == .wavPack { _ = demuxer.seek(toByte: wanted.offset) }
     while let packet = try? unsafe demuxer.next() {
       let time = unsafe packet.firstFrame ?? wanted.time
-      if unsafe packet.offset == wanted.offset, time == wanted.time {
+      let isWanted =
+        type.isSoughtByOffset ? unsafe packet.offset == wanted.offset : time == wanted.time
+      if isWanted {
         _ = unsafe decoder.decode(packet.bytes)
         return
       }
-      if type != .wavPack, time > wanted.time { break }
+      if !type.isSoughtByOffset, time > wanted.time { break }
     }
     decoder.clear()
   }
