@@ -53,14 +53,17 @@ enum LibavType: String, CaseIterable {
 
   private var isMusepack: Bool { self == .musepack7 || self == .musepack8 }
 
-  /// Frames that the decoder outputs before the sound: the delay of Musepack's synthesis filter.
-  var primingFrames: Int64 { isMusepack ? 481 : 0 }
+  /// Frames by which the decoder delays the sound: those of Musepack's synthesis filter.
+  var delay: Int64 { isMusepack ? 481 : 0 }
 
   /// Number of earlier packets that a decoder needs: scale factors refer to those of earlier frames.
   var packetsBefore: Int { self == .musepack7 ? 32 : self == .musepack8 ? 1 : 0 }
 
-  /// Reads the number of frames of a Musepack file of version 8, whose packets libavformat counts in full.
-  static func musepackFrames(_ store: any ByteStore) throws(SoundFileError) -> Int64? {
+  /// Reads the frames of a Musepack file of version 8, whose packets libavformat counts in full, and of the silence
+  /// that a cut left before them.
+  static func musepackFrames(
+    _ store: any ByteStore
+  ) throws(SoundFileError) -> (sound: Int64, silence: Int64)? {
     let head = try store.bytes(at: 0, count: Int(min(64, store.byteCount()))) ?? []
     var at = 4
     // Numbers have seven bits in each byte; all bytes but the last have the highest bit.
@@ -78,8 +81,10 @@ enum LibavType: String, CaseIterable {
     guard number() != nil else { return nil }
     // The checksum and the version precede the frames and the silence before them.
     at += 5
-    guard let frames = number(), let silence = number(), frames > silence else { return nil }
-    return frames - silence
+    guard let frames = number(), let silence = number(), frames > silence, frames < 1 << 48 else {
+      return nil
+    }
+    return (frames - silence, silence)
   }
 }
 
@@ -98,6 +103,8 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
   private(set) var missing = MissingSound()
 
   private let type: LibavType
+  /// Decoded frames before the sound.
+  private let primingFrames: Int64
   private let store: any ByteStore
   private var demuxer: Demuxer
   private var decoder: SampleDecoder
@@ -119,8 +126,8 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
     var end: Int64 { start + frames }
   }
 
-  /// Limits on the packets of a file, on the frames of one, and on the seconds of a gap.
-  private static let (mostPackets, mostFrames, longestGap) = (1 << 24, Int64(1 << 22), 3600.0)
+  /// Limits on the packets of a file, on the frames of one, and on the seconds of all gaps.
+  private static let (mostPackets, mostFrames, mostGaps) = (1 << 24, Int64(1 << 22), 3600.0)
 
   init(_ store: any ByteStore, _ type: LibavType) throws(SoundFileError) {
     self.type = type
@@ -138,11 +145,12 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
     channelRoles = demuxer.channelRoles
     metadata = demuxer.metadata
     let listed = try Self.list(
-      store, type, demuxer, gap: Int64(Self.longestGap * format.sampleRate))
+      store, type, demuxer, gap: Int64(Self.mostGaps * format.sampleRate))
     packets = listed.packets
-    let present = max(0, (packets.last?.end ?? 0) - type.primingFrames)
-    let promised =
-      type == .musepack8 ? try LibavType.musepackFrames(store) : demuxer.promisedFrames
+    let musepack = type == .musepack8 ? try LibavType.musepackFrames(store) : nil
+    primingFrames = type.delay + (musepack?.silence ?? 0)
+    let present = max(0, (packets.last?.end ?? 0) - primingFrames)
+    let promised = type == .musepack8 ? musepack?.sound : demuxer.promisedFrames
     // WavPack's blocks count their frames, and another file may follow.
     frames = type == .wavPack ? present : min(promised ?? present, present)
     guard frames > 0 || promised == 0 else { throw SoundFileError(.truncated, path: store.name) }
@@ -163,7 +171,8 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
     var packets: [Listed] = []
     var damaged: Int64?
     var origin: Int64?
-    // Where WavPack's blocks are sought behind other bytes. Few tries keep a crafted file from taking long.
+    var gap = gap
+    // Where WavPack's blocks are searched for behind other bytes. Few tries keep a crafted file from taking long.
     var (searched, tries) = (Int64(0), 0)
     while packets.count < mostPackets {
       guard let packet = try unsafe demuxer.next() else {
@@ -181,6 +190,7 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
       origin = first
       let (told, isWild) = time.subtractingReportingOverflow(first)
       let start = !isWild && told > end && told - end <= gap ? told : end
+      gap -= start - end
       if start > end || tries > 0 && damaged == nil { damaged = damaged ?? end }
       let frames = unsafe min(packet.frames, mostFrames)
       guard frames > 0 else { continue }
@@ -221,7 +231,7 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
     let size = format.bytesPerFrame
     var done = 0
     while done < count, frame + Int64(done) < frames {
-      let position = frame + Int64(done) + type.primingFrames
+      let position = frame + Int64(done) + primingFrames
       let held = Int64(ready.count / size)
       guard position >= readyFrame, position < readyFrame + held else {
         guard fill(at: position) else { break }
@@ -265,8 +275,8 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
     if ready.isEmpty { readyFrame = frame }
     ready += repeatElement(silence, count: Int(count) * format.bytesPerFrame)
     // Priming, and what packets hold behind the end, is no sound.
-    let first = max(0, frame - type.primingFrames)
-    let lost = min(frame - type.primingFrames + count, frames) - first
+    let first = max(0, frame - primingFrames)
+    let lost = min(frame - primingFrames + count, frames) - first
     if lost > 0 { missing.add(Int(lost), at: first) }
   }
 
