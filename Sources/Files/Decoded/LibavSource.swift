@@ -48,16 +48,22 @@ enum LibavType: String, CaseIterable {
     }
   }
 
+  /// True if packets are found by their offsets, otherwise by their times.
+  var isSoughtByOffset: Bool { self == .wavPack || self == .musepack8 }
+
   private var isMusepack: Bool { self == .musepack7 || self == .musepack8 }
 
-  /// Frames that the decoder outputs before the sound: the delay of Musepack's synthesis filter.
-  var primingFrames: Int64 { isMusepack ? 481 : 0 }
+  /// Frames by which the decoder delays the sound: those of Musepack's synthesis filter.
+  var delay: Int64 { isMusepack ? 481 : 0 }
 
   /// Number of earlier packets that a decoder needs: scale factors refer to those of earlier frames.
   var packetsBefore: Int { self == .musepack7 ? 32 : self == .musepack8 ? 1 : 0 }
 
-  /// Reads the number of frames of a Musepack file of version 8, whose packets libavformat counts in full.
-  static func musepackFrames(_ store: any ByteStore) throws(SoundFileError) -> Int64? {
+  /// Reads the frames of a Musepack file of version 8, whose packets libavformat counts in full, and of the silence
+  /// that a cut left before them.
+  static func musepackFrames(
+    _ store: any ByteStore
+  ) throws(SoundFileError) -> (sound: Int64, silence: Int64)? {
     let head = try store.bytes(at: 0, count: Int(min(64, store.byteCount()))) ?? []
     var at = 4
     // Numbers have seven bits in each byte; all bytes but the last have the highest bit.
@@ -75,8 +81,10 @@ enum LibavType: String, CaseIterable {
     guard number() != nil else { return nil }
     // The checksum and the version precede the frames and the silence before them.
     at += 5
-    guard let frames = number(), let silence = number(), frames > silence else { return nil }
-    return frames - silence
+    guard let frames = number(), let silence = number(), frames > silence, frames < 1 << 48 else {
+      return nil
+    }
+    return (frames - silence, silence)
   }
 }
 
@@ -95,6 +103,8 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
   private(set) var missing = MissingSound()
 
   private let type: LibavType
+  /// Decoded frames before the sound.
+  private let primingFrames: Int64
   private let store: any ByteStore
   private var demuxer: Demuxer
   private var decoder: SampleDecoder
@@ -107,6 +117,7 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
 
   private struct Listed {
     var offset: Int64
+    var endOffset: Int64
     /// Start by the file's times.
     var time: Int64
     /// Start in the sound.
@@ -115,8 +126,8 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
     var end: Int64 { start + frames }
   }
 
-  /// Limits on the packets of a file, on the frames of one, and on the seconds of a gap.
-  private static let (mostPackets, mostFrames, longestGap) = (1 << 24, Int64(1 << 22), 3600.0)
+  /// Limits on the packets of a file, on the frames of one, and on the seconds of all gaps.
+  private static let (mostPackets, mostFrames, mostGaps) = (1 << 24, Int64(1 << 22), 3600.0)
 
   init(_ store: any ByteStore, _ type: LibavType) throws(SoundFileError) {
     self.type = type
@@ -134,11 +145,12 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
     channelRoles = demuxer.channelRoles
     metadata = demuxer.metadata
     let listed = try Self.list(
-      store, type, demuxer, gap: Int64(Self.longestGap * format.sampleRate))
+      store, type, demuxer, gap: Int64(Self.mostGaps * format.sampleRate))
     packets = listed.packets
-    let present = max(0, (packets.last?.end ?? 0) - type.primingFrames)
-    let promised =
-      type == .musepack8 ? try LibavType.musepackFrames(store) : demuxer.promisedFrames
+    let musepack = type == .musepack8 ? try LibavType.musepackFrames(store) : nil
+    primingFrames = type.delay + (musepack?.silence ?? 0)
+    let present = max(0, (packets.last?.end ?? 0) - primingFrames)
+    let promised = type == .musepack8 ? musepack?.sound : demuxer.promisedFrames
     // WavPack's blocks count their frames, and another file may follow.
     frames = type == .wavPack ? present : min(promised ?? present, present)
     guard frames > 0 || promised == 0 else { throw SoundFileError(.truncated, path: store.name) }
@@ -159,7 +171,8 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
     var packets: [Listed] = []
     var damaged: Int64?
     var origin: Int64?
-    // Where WavPack's blocks are sought behind other bytes. Few tries keep a crafted file from taking long.
+    var gap = gap
+    // Where WavPack's blocks are searched for behind other bytes. Few tries keep a crafted file from taking long.
     var (searched, tries) = (Int64(0), 0)
     while packets.count < mostPackets {
       guard let packet = try unsafe demuxer.next() else {
@@ -177,11 +190,14 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
       origin = first
       let (told, isWild) = time.subtractingReportingOverflow(first)
       let start = !isWild && told > end && told - end <= gap ? told : end
+      gap -= start - end
       if start > end || tries > 0 && damaged == nil { damaged = damaged ?? end }
       let frames = unsafe min(packet.frames, mostFrames)
       guard frames > 0 else { continue }
       unsafe packets.append(
-        Listed(offset: packet.offset, time: time, start: start, frames: frames))
+        Listed(
+          offset: packet.offset, endOffset: packet.offset + Int64(packet.bytes.count), time: time,
+          start: start, frames: frames))
     }
     return (packets, damaged)
   }
@@ -215,7 +231,7 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
     let size = format.bytesPerFrame
     var done = 0
     while done < count, frame + Int64(done) < frames {
-      let position = frame + Int64(done) + type.primingFrames
+      let position = frame + Int64(done) + primingFrames
       let held = Int64(ready.count / size)
       guard position >= readyFrame, position < readyFrame + held else {
         guard fill(at: position) else { break }
@@ -259,8 +275,8 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
     if ready.isEmpty { readyFrame = frame }
     ready += repeatElement(silence, count: Int(count) * format.bytesPerFrame)
     // Priming, and what packets hold behind the end, is no sound.
-    let first = max(0, frame - type.primingFrames)
-    let lost = min(frame - type.primingFrames + count, frames) - first
+    let first = max(0, frame - primingFrames)
+    let lost = min(frame - primingFrames + count, frames) - first
     if lost > 0 { missing.add(Int(lost), at: first) }
   }
 
@@ -268,11 +284,15 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
   private func move(to packet: Int) {
     let first = max(0, packet - type.packetsBefore)
     if let fresh = demuxer.decoder() { decoder = fresh }
-    if type != .wavPack, !demuxer.seek(toFrame: packets[first].time),
-      let fresh = try? Demuxer(store, name: type.demuxer)
-    {
-      demuxer = fresh
-    }
+    let isThere =
+      switch type {
+      // Each block is sought.
+      case .wavPack: true
+      // libavformat's own seeks in these files miss a packet.
+      case .musepack8: first > 0 && demuxer.seek(toByte: packets[first - 1].endOffset)
+      default: demuxer.seek(toFrame: packets[first].time)
+      }
+    if !isThere, let fresh = try? Demuxer(store, name: type.demuxer) { demuxer = fresh }
     for before in first..<packet { decode(before) }
   }
 
@@ -284,11 +304,13 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
     if type == .wavPack { _ = demuxer.seek(toByte: wanted.offset) }
     while let packet = try? unsafe demuxer.next() {
       let time = unsafe packet.firstFrame ?? wanted.time
-      if unsafe packet.offset == wanted.offset, time == wanted.time {
+      let isWanted =
+        type.isSoughtByOffset ? unsafe packet.offset == wanted.offset : time == wanted.time
+      if isWanted {
         _ = unsafe decoder.decode(packet.bytes)
         return
       }
-      if type != .wavPack, time > wanted.time { break }
+      if !type.isSoughtByOffset, time > wanted.time { break }
     }
     decoder.clear()
   }
