@@ -43,7 +43,7 @@ import Testing
         (file("empty.wav", Data()), "empty"),
         (noFrames, "no sound"),
         (file("a.flac", Data("fLaC0000000000000000000000000000000000".utf8)), "damaged"),
-        (file("b.wv", Data("wvpk0000000000000000000000000000000000".utf8)), "WavPack"),
+        (file("b.wv", Data("wvpk0000000000000000000000000000000000".utf8)), "damaged"),
       ]
       for (path, words) in wrong {
         expectFailure(try play([path], environment: noServer), [path, words])
