@@ -126,6 +126,16 @@ private typealias Heard = HeardFile
     #expect(min(abs(off), period - abs(off)) < 0.6, "\(joined) \(alone)")
   }
 
+  /// The head of the second stream comes as a packet, which a decoder needs.
+  @Test(arguments: [77, 1 << 20])
+  func streamsOfJoinedFLACHaveTheirHeads(piece: Int) throws {
+    let parts = try ["44100.flac", "24.flac", "24.flac", "44100.flac"].map(tone)
+    let packets = try streamed(Array(parts.joined()), piece)
+    let single = try parts.map { try streamed($0, 1 << 20) }
+    let heads = parts.map { Array($0.prefix(42)) }
+    #expect(packets == single[0] + [heads[1]] + single[1] + single[2] + [heads[3]] + single[3])
+  }
+
   // MARK: What follows
 
   /// A few of its bytes look like frames.
