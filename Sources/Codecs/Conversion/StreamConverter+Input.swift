@@ -32,6 +32,7 @@ extension StreamConverter {
         return try replaceLost(told, decoder, from: decodedFrames + decoder.available)
       }
       let before = decodedFrames + decoder.available
+      let decodedBefore = decoder.decodedFrames
       do throws(CodecError) {
         try unsafe decoder.decode(bytes, trim: trim)
       } catch {
@@ -39,7 +40,7 @@ extension StreamConverter {
         return try missPacket(told, decoder, from: before)
       }
       if part != nil, decoder.format.codec.isLossless, told > 0,
-        decodedFrames + decoder.available == before
+        decoder.decodedFrames == decodedBefore
       {
         // Damage may look like a packet without sound.
         return try missPacket(told, decoder, from: before)

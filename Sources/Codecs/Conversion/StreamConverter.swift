@@ -279,7 +279,7 @@ package final class StreamConverter {
       source.take(1)
       if unsafe !bytes.isEmpty { try? unsafe decoder.decode(bytes, trim: trim) }
     }
-    while unsafe decoder.take(into: planes.pointers(), room: Self.most) > 0 {}
+    decoder.discardOutput()
   }
 
   /// Discards the stream. The next input starts another one.

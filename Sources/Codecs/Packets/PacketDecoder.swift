@@ -24,6 +24,9 @@ package final class PacketDecoder {
   /// Nil until the channels are known.
   private var output: PlaneQueue?
   private var hasDecoded = false
+  /// Frames that all packets so far decoded to, at their own rate: more than are ready while some are being
+  /// resampled.
+  private(set) var decodedFrames: Int64 = 0
   private var isDrained = false
   /// Resamples frames of a part of the stream that has another rate; nil in other parts.
   private var adapter: (rate: Double, resampler: Resampler)?
@@ -192,6 +195,12 @@ package final class PacketDecoder {
     unsafe output?.take(into: planes, room: room) ?? 0
   }
 
+  /// Discards the decoded frames, with those that are being resampled. The next packet follows the last one.
+  package func discardOutput() {
+    adapter = nil
+    output?.removeAll()
+  }
+
   /// Discards the stream and the decoded frames. The next packet need not follow the last one.
   package func reset() {
     current = extradata
@@ -239,6 +248,7 @@ package final class PacketDecoder {
     let frames = unsafe Int(frame.nb_samples)
     let channels = unsafe Int(frame.ch_layout.nb_channels)
     guard frames > 0, channels > 0, let data = unsafe frame.extended_data else { return }
+    decodedFrames += Int64(frames)
     // Some decoders give the first frame of another rate the old one.
     let rate = unsafe Double(codec.context.pointee.sample_rate)
     if !hasDecoded {

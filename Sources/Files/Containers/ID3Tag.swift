@@ -1,4 +1,4 @@
-/// A parser of ID3v2 tag headers. Such tags precede streams of several codecs.
+/// A parser of ID3v2 tag headers. Such tags precede streams of several codecs. Others are passed over.
 enum ID3Tag {
   /// Bytes of the tag header, which gives the tag's length.
   static let headBytes = 10
@@ -29,5 +29,35 @@ enum ID3Tag {
       end += Int64(size)
     }
     return end
+  }
+
+  /// Returns where tags of any kind and zeros end that begin at an offset. Blocks.
+  static func endOfTags(
+    in store: any ByteStore, from offset: Int64
+  ) throws(SoundFileError) -> Int64 {
+    let total = try store.byteCount()
+    var place = offset
+    for _ in 0..<mostInARow {
+      let start = try store.bytes(at: place, count: Int(min(32, total - place))) ?? []
+      if let size = byteCount(start) {
+        place += Int64(size)
+      } else if start.starts(with: "TAG".utf8) {
+        place += 128
+      } else if start.starts(with: "APETAGEX".utf8), start.count == 32 {
+        // The size does not count the header.
+        place += 32 + Int64(Bytes(start).unsigned(at: 12, bytes: 4, bigEndian: false))
+      } else {
+        let zeros = try store.bytes(at: place, count: Int(min(1 << 16, total - place))) ?? []
+        place += Int64(zeros.firstIndex { $0 != 0 } ?? zeros.count)
+        if zeros.first != 0 { break }
+      }
+      place = min(place, total)
+    }
+    return place
+  }
+
+  /// True for the start of a tag, or of a FLAC stream, whose end may be missing.
+  static func isTag(_ start: [UInt8]) -> Bool {
+    ["ID3", "TAG", "APETAGEX", "fLaC"].contains { start.starts(with: $0.utf8.prefix(start.count)) }
   }
 }

@@ -35,14 +35,15 @@ struct MPEG4Fragments {
     while offset < total {
       if isDamaged, !hasTable { isStartDamaged = true }
       let box = try MPEG4Box(at: offset, in: store, end: total)
-      if let box, Self.isKnown(box.name), box.end <= total {
+      if let box, try isWhole(box) {
         sound = box.name == "mdat" ? (offset, box.body, table) : nil
         switch box.name {
         case "moov": if try hasFragments(box) { isFragmented = true }
         case "sidx": indices.append(offset)
         case "moof":
           table = try self.table(at: offset, box.end).map { (offset, $0) }
-          if table != nil {
+          // Larger ones are not looked at.
+          if table != nil || box.end - offset > MPEG4FragmentTable.maximumBytes {
             hasTable = true
           } else {
             patches.append((offset + 4, ChunkID("free").bytes))
@@ -74,6 +75,17 @@ struct MPEG4Fragments {
     // What an index says of places need not be true any more.
     if isDamaged { patches += indices.map { ($0 + 4, ChunkID("free").bytes) } }
     patches.sort { $0.offset < $1.offset }
+  }
+
+  /// Returns true for a box that is all there. One of an unknown name has one that is known behind it.
+  private func isWhole(_ box: MPEG4Box) throws(SoundFileError) -> Bool {
+    guard box.end <= total else { return false }
+    if Self.isKnown(box.name) { return true }
+    guard box.name.utf8.allSatisfy({ 0x20...0x7E ~= $0 }) else { return false }
+    guard let next = try MPEG4Box(at: box.end, in: store, end: total) else {
+      return box.end == total
+    }
+    return Self.isKnown(next.name)
   }
 
   private func hasFragments(_ movie: MPEG4Box) throws(SoundFileError) -> Bool {
@@ -139,7 +151,7 @@ struct MPEG4FragmentTable {
   /// Parses a table; nil if it is damaged.
   init?(_ bytes: [UInt8]) {
     guard bytes.count >= 8, let parts = Self.boxes(bytes, 8..<bytes.count),
-      parts.first?.name == "mfhd", parts.contains(where: { $0.name == "traf" })
+      parts.contains(where: { $0.name == "mfhd" }), parts.contains(where: { $0.name == "traf" })
     else { return nil }
     byteCount = Int64(bytes.count)
     for part in parts where part.name == "traf" {
@@ -178,7 +190,7 @@ struct MPEG4FragmentTable {
     let count = Int(bytes.big(at: body.lowerBound + 4, bytes: 4))
     let head = 8 + (flags & 0x5).nonzeroBitCount * 4
     let each = (flags & 0xF00).nonzeroBitCount * 4
-    guard count <= Int(PacketIndex.maximumCount), body.count == head + count * each else {
+    guard count <= Int(PacketIndex.maximumCount), body.count >= head + count * each else {
       return nil
     }
     guard flags & 0x200 != 0 else {

@@ -6,7 +6,8 @@ import Codecs
 /// complete.
 struct FLACScanner {
   /// Upper limit of a frame's size in bytes.
-  let maximumPacketBytes: Int
+  private(set) var maximumPacketBytes: Int
+  private static let unknownMaximum = 2_200_000
   /// Factory of decoders; returns nil if there is none.
   private let decoder: () -> PacketDecoder?
   /// Bytes of the current frame already examined, and their CRC.
@@ -17,6 +18,10 @@ struct FLACScanner {
   /// False headers found since the last frame.
   private var mistakes = 0
 
+  /// The head of a stream in another form than the first one's, which a decoder needs.
+  private var setup: [UInt8] = []
+  /// The form of the latest stream; nil if it does not matter.
+  var streamInfo: FLACStreamInfo?
   /// True if no bytes follow those that are given.
   var isAtEnd = false
 
@@ -26,13 +31,15 @@ struct FLACScanner {
   /// - Parameter maximumFrameBytes: From the stream's header; 0 if it gives none.
   init(maximumFrameBytes: Int, format: PacketFormat, cookie: [UInt8]) {
     // 65535 frames of 8 channels of 33 bits, with some margin.
-    maximumPacketBytes = maximumFrameBytes > 0 ? maximumFrameBytes : 2_200_000
+    maximumPacketBytes = maximumFrameBytes > 0 ? maximumFrameBytes : Self.unknownMaximum
     decoder = { () -> PacketDecoder? in try? PacketDecoder(format, cookie: cookie) }
   }
 
   enum Step {
     /// A frame at an offset, with its size in bytes and its number of audio frames.
     case frame(bytes: Int, frames: Int, at: Int)
+    /// The STREAMINFO of a stream in another form, at an offset.
+    case stream(FLACStreamInfo, at: Int)
     /// The scanner needs more bytes. Bytes before the offset may be discarded.
     case more(from: Int)
   }
@@ -53,6 +60,21 @@ struct FLACScanner {
       case .short: return .more(from: offset)
       case .none:
         loseStep()
+        let left = bytes.count - offset
+        if bytes[offset] == UInt8(ascii: "f"),
+          bytes[offset...].starts(with: "fLaC".utf8.prefix(left))
+        {
+          guard isAtEnd || left >= FLACStreamInfo.bytes else { return .more(from: offset) }
+          if let info = FLACStreamInfo(bytes, at: offset), let old = streamInfo {
+            let most = info.maximumBytes > 0 ? info.maximumBytes : Self.unknownMaximum
+            maximumPacketBytes = max(maximumPacketBytes, most)
+            streamInfo = info
+            if !info.isLike(old) {
+              setup = Array(bytes[offset..<offset + FLACStreamInfo.bytes])
+              return .stream(info, at: offset)
+            }
+          }
+        }
         offset += 1
         continue
       case .head(let found): head = found
@@ -78,11 +100,11 @@ struct FLACScanner {
 
   private mutating func isWhole(_ bytes: [UInt8], from start: Int, to end: Int) -> Bool {
     if case .head = Head.read(bytes, at: end) { return true }
-    // The decoder may not know the form of this stream.
-    if isAtEnd && end == bytes.count || bytes.name(at: end) == "fLaC" { return true }
+    if isAtEnd && end == bytes.count { return true }
     // Zero bytes leave a CRC of 0 unchanged, so the number of decoder calls is limited.
     guard tries < 8, let decoder = decoder() else { return false }
     tries += 1
+    if !setup.isEmpty { unsafe setup.withUnsafeBytes { unsafe try? decoder.decode($0) } }
     return unsafe bytes.withUnsafeBytes { memory in
       unsafe (try? decoder.decode(UnsafeRawBufferPointer(rebasing: memory[start..<end]))) != nil
     }
@@ -176,6 +198,8 @@ struct FLACStreamInfo {
   /// Bytes of the name and of the block.
   static let bytes = 42
 
+  /// Bytes of the largest frame; 0 if it is not known.
+  let maximumBytes: Int
   /// Frames of each packet; 0 if they vary.
   let blockFrames: Int64
   let sampleRate: Double
@@ -183,15 +207,17 @@ struct FLACStreamInfo {
   /// What a decoder must know: block sizes, rate, channels and bits.
   private let form: [UInt8]
 
-  /// Reads it; nil if there is none. Blocks.
-  init?(_ store: any ByteStore, at offset: Int64) throws(SoundFileError) {
-    guard let bytes = try store.bytes(at: offset, count: Self.bytes),
+  /// Parses it; nil if there is none.
+  init?(_ stream: [UInt8], at offset: Int = 0) {
+    guard offset >= 0, stream.count - offset >= Self.bytes,
+      case let bytes = Array(stream[offset..<offset + Self.bytes]),
       bytes.starts(with: "fLaC".utf8), bytes[4] & 0x7F == 0
     else { return nil }
     let word = bytes.big(at: 18, bytes: 4)
     sampleRate = Double(word >> 12)
     guard sampleRate > 0 else { return nil }
     channels = Int(word >> 9 & 7) + 1
+    maximumBytes = Int(bytes.big(at: 15, bytes: 3))
     blockFrames = bytes[8..<10] == bytes[10..<12] ? Int64(bytes.big(at: 8, bytes: 2)) : 0
     form = bytes[8..<12] + bytes[18..<21] + [bytes[21] & 0xF0]
   }

@@ -238,8 +238,11 @@ struct PacketFileOpening {
     case .flac:
       let frames = demuxer.extradata.big(at: 13, bytes: 5) & 0xF_FFFF_FFFF
       if frames > 0 { source.promisedFrames = Int64(frames) }
-      sieve = .flac(
-        FLACScanner(maximumFrameBytes: 0, format: source.format, cookie: source.cookie))
+      var scanner = FLACScanner(
+        maximumFrameBytes: 0, format: source.format, cookie: source.cookie)
+      let start = try store.bytes(at: ID3Tag.end(in: store), count: FLACStreamInfo.bytes)
+      scanner.streamInfo = start.flatMap { FLACStreamInfo($0) }
+      sieve = .flac(scanner)
     default: break
     }
     let scanner = try PacketScanner(

@@ -61,8 +61,7 @@ final class PacketScanner {
   /// The first change of form, in frames and words; nil if there is none.
   private var firstChange: (frame: Int64, form: String)?
   private var hasChanged: Bool { firstChange != nil }
-  /// FLAC's STREAMINFO for the latest frames, and the packets that hold later ones for the decoder.
-  private var streamInfo: FLACStreamInfo?
+  /// The packets that hold later STREAMINFO of FLAC for the decoder.
   private(set) var setups: [Range<Int64>] = []
   /// Where sound of another kind follows, which is not read; nil if there is none.
   private var otherSoundOffset: Int64?
@@ -146,7 +145,8 @@ final class PacketScanner {
       let bytes = unsafe Array(packet.bytes[start...].prefix(16))
       try take(bytes, count - start, kind, at: offset + Int64(start), &index)
     case .flac:
-      if let frame = unsafe FLACScanner.frame(in: Array(packet.bytes)) {
+      if goodEnd ?? offset == offset, let frame = unsafe FLACScanner.frame(in: Array(packet.bytes))
+      {
         try take(frame, at: offset, &index)
       } else {
         searched = ([], goodEnd ?? offset)
@@ -246,7 +246,7 @@ final class PacketScanner {
       guard next <= byteCount - Int64(kind.headBytes),
         let bytes = try store.bytes(at: next, count: kind.headBytes)
       else { return true }
-      guard let other = kind.head(bytes, at: 0) else { return Self.isTag(bytes) }
+      guard let other = kind.head(bytes, at: 0) else { return ID3Tag.isTag(bytes) }
       guard other.kind == head.kind, other.channels == head.channels else { return false }
       next += Int64(other.bytes)
     }
@@ -300,6 +300,17 @@ final class PacketScanner {
         bytes.removeFirst(start + count)
         offset += Int64(start + count)
         return !isAtEnd
+      case .stream(let info, let start):
+        if let goodEnd, try endsSound(at: goodEnd) { return false }
+        index.vary(
+          from: format.framesPerPacket, last: min(latestFrames, format.framesPerPacket))
+        change(index, info.channels, info.sampleRate, scale: format.sampleRate / info.sampleRate)
+        (blockFrames, numberOffset) = (info.blockFrames, nil)
+        setups.append(index.count..<index.count + 1)
+        let place = offset + Int64(start)
+        index.append([PacketIndex.Piece(offset: place, bytes: FLACStreamInfo.bytes)], frames: 0)
+        bytes.removeFirst(start + FLACStreamInfo.bytes)
+        offset = place + Int64(FLACStreamInfo.bytes)
       case .more(let start):
         // What looks like a frame may be none.
         let dropped = scanner.isAtEnd ? min(start + 1, bytes.count) : start
@@ -323,24 +334,11 @@ final class PacketScanner {
   ) throws(SoundFileError) {
     let each = format.framesPerPacket
     let start = offset + Int64(frame.range.lowerBound)
-    if streamInfo == nil { streamInfo = try FLACStreamInfo(store, at: ID3Tag.end(in: store)) }
     // Another stream follows one whose last frame is shorter.
     if latestFrames < each { index.vary(from: each, last: latestFrames) }
-    if let goodEnd, start > goodEnd {
-      if try endsSound(at: goodEnd) { return }
-      let place = try behindTags(goodEnd)
-      if let info = try FLACStreamInfo(store, at: place), let old = streamInfo, !info.isLike(old) {
-        streamInfo = info
-        index.vary(from: each)
-        change(
-          index, info.channels, info.sampleRate, scale: format.sampleRate / info.sampleRate)
-        (blockFrames, numberOffset) = (info.blockFrames, nil)
-        setups.append(index.count..<index.count + 1)
-        index.append([PacketIndex.Piece(offset: place, bytes: FLACStreamInfo.bytes)], frames: 0)
-      }
-    }
+    if let goodEnd, start > goodEnd, try endsSound(at: goodEnd) { return }
     latestFrames = hasChanged ? .max : frame.head.frames
-    let areEqual = each > 0 && index.frames == 0
+    let areEqual = each > 0 && index.frames == 0 && !hasChanged
     let listed = hasChanged ? part.frames : index.frames(each: each)
     if blockFrames == 0 { blockFrames = Int64(each > 0 ? each : frame.head.frames) }
     let number = frame.head.number * (frame.head.countsSamples ? 1 : blockFrames)
@@ -381,7 +379,7 @@ final class PacketScanner {
 
   /// Ends the sound where a file of another kind begins behind it.
   private func endsSound(at end: Int64) throws(SoundFileError) -> Bool {
-    let place = try behindTags(end)
+    let place = try ID3Tag.endOfTags(in: store, from: end)
     let count = Int(min(28, byteCount - place))
     guard let start = try store.bytes(at: place, count: count), count >= 8 else { return false }
     var isOther = false
@@ -401,40 +399,13 @@ final class PacketScanner {
     return true
   }
 
-  /// Returns where tags and zeros end that begin at an offset.
-  private func behindTags(_ offset: Int64) throws(SoundFileError) -> Int64 {
-    var place = offset
-    for _ in 0..<ID3Tag.mostInARow {
-      let start = try store.bytes(at: place, count: Int(min(32, byteCount - place))) ?? []
-      if let size = ID3Tag.byteCount(start) {
-        place += Int64(size)
-      } else if start.starts(with: "TAG".utf8) {
-        place += 128
-      } else if start.starts(with: "APETAGEX".utf8), start.count == 32 {
-        // The size does not count the header.
-        place += 32 + Int64(Bytes(start).unsigned(at: 12, bytes: 4, bigEndian: false))
-      } else {
-        let zeros = try store.bytes(at: place, count: Int(min(1 << 16, byteCount - place))) ?? []
-        place += Int64(zeros.firstIndex { $0 != 0 } ?? zeros.count)
-        if zeros.first != 0 { break }
-      }
-      place = min(place, byteCount)
-    }
-    return place
-  }
-
-  private static func isTag(_ start: [UInt8]) -> Bool {
-    // Some of these names are longer than what is present.
-    ["ID3", "TAG", "APETAGEX", "fLaC"].contains { start.starts(with: $0.utf8.prefix(start.count)) }
-  }
-
   /// Counts the bytes between two packets, unless they are tags.
   private func passOver(
     to offset: Int64, _ index: PacketIndex, at frame: Int64? = nil
   ) throws(SoundFileError) {
     guard let goodEnd, offset > goodEnd else { return }
     let start = try store.bytes(at: goodEnd, count: Int(min(8, offset - goodEnd))) ?? []
-    if Self.isTag(start) { return }
+    if ID3Tag.isTag(start) { return }
     damagedBytes += offset - goodEnd
     damagedFrame = damagedFrame ?? frame ?? index.frames(each: format.framesPerPacket)
   }

@@ -156,8 +156,9 @@ extension StreamParser {
       details = Details(reader, dataOffset)
       // The first block is STREAMINFO; its fields are not aligned to bytes.
       let maximumBytes = Int(bytes.big(at: 8 + 7, bytes: 3))
-      let scanner = FLACScanner(
+      var scanner = FLACScanner(
         maximumFrameBytes: maximumBytes, format: reader.format, cookie: reader.cookie)
+      scanner.streamInfo = FLACStreamInfo(bytes)
       framing = .flac(scanner)
       details.packetBytesLimit = scanner.maximumPacketBytes
       let frames = Int64(bytes.big(at: 8 + 13, bytes: 5) & 0xF_FFFF_FFFF)

@@ -392,6 +392,9 @@ package final class StreamParser {
       case .frame(let size, let frames, let start):
         offset = start + size
         batch.add(bytes[start..<offset], frames: isRegular ? 0 : frames)
+      case .stream(_, let start):
+        offset = start + FLACStreamInfo.bytes
+        batch.add(bytes[start..<offset])
       }
     }
   }

@@ -32,6 +32,7 @@ struct Corpus {
     ("fast.m4a", "-c:a aac -movflags +faststart"),
     ("alac.m4a", "-c:a alac -movflags +faststart"),
     ("fragments.mp4", "-c:a aac -movflags frag_keyframe+empty_moov"),
+    ("many.mp4", "-c:a alac -movflags frag_keyframe+empty_moov -frag_duration 30000"),
     ("ac3.mp4", "-c:a ac3 -movflags +faststart"),
     ("flac.mp4", "-c:a flac -strict -2 -movflags +faststart"),
     ("opus.mp4", "-c:a libopus -ar 48000 -strict -2"),
@@ -40,6 +41,8 @@ struct Corpus {
     ("opus.ogg", "-c:a libopus -ar 48000"),
     ("vorbis.ogg", "-c:a libvorbis"),
     ("flac.ogg", "-c:a flac"),
+    ("mono.ogg", "-c:a libvorbis -ac 1 -ar 16000"),
+    ("mono.flac", "-c:a flac -ac 1 -ar 16000"),
     ("s16.wav", "-c:a pcm_s16le -metadata title=T"),
     ("f64.wav", "-c:a pcm_f64le -ac 3 -ar 8000"),
     ("six.wav", "-c:a pcm_s24le -ac 6 -ar 8000"),
@@ -90,6 +93,17 @@ struct Corpus {
       if try execute("sox", shape + ["\(folder)/\(name)", "synth", "0.1", "sine", "440"]) {
         made += 1
       }
+    }
+    let joined = [
+      ("joined.flac", "flac.flac", "flac.ogg"), ("chain.ogg", "vorbis.ogg", "mono.ogg"),
+      ("other.flac", "flac.flac", "mono.flac"), ("behind.mp3", "l3.mp3", "s16.wav"),
+    ]
+    for (name, first, second) in joined
+    where isWanted(name) && isWanted(first) && isWanted(second) {
+      let parts = try [first, second].map {
+        try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\($0)"))
+      }
+      try (parts[0] + parts[1]).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
     }
     guard !only.isEmpty || made > 35 else { throw FuzzError("only \(made) files could be made") }
     guard isWanted("alac.caf") else { return }

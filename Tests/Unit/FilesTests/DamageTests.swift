@@ -126,6 +126,29 @@ private typealias Heard = HeardFile
     #expect(min(abs(off), period - abs(off)) < 0.6, "\(joined) \(alone)")
   }
 
+  @Test(arguments: ["22050", "48000"], ["flac", "oga", "ogg"])
+  func joinedStreamsAreReadFromAnyFrame(rate: String, kind: String) throws {
+    let bytes = try tone("44100.\(kind)") + tone("\(rate).\(kind)")
+    let whole = try Heard(bytes).samples
+    for first in [60_000, 90_000, 120_001] {
+      let heard = try Heard(bytes, from: Int64(first))
+      #expect(heard.samples.count == whole.count - first && heard.missing.isEmpty)
+      // Frames of the other rate do not lie on whole frames of the first one.
+      let both = zip(heard.samples, whole[first...]).dropFirst(1000)
+      #expect(both.allSatisfy { abs($0 - $1) < 0.03 }, "\(first)")
+    }
+  }
+
+  /// The head of the second stream comes as a packet, which a decoder needs.
+  @Test(arguments: [77, 1 << 20])
+  func streamsOfJoinedFLACHaveTheirHeads(piece: Int) throws {
+    let parts = try ["44100.flac", "24.flac", "24.flac", "44100.flac"].map(tone)
+    let packets = try streamed(Array(parts.joined()), piece)
+    let single = try parts.map { try streamed($0, 1 << 20) }
+    let heads = parts.map { Array($0.prefix(42)) }
+    #expect(packets == single[0] + [heads[1]] + single[1] + single[2] + [heads[3]] + single[3])
+  }
+
   // MARK: What follows
 
   /// A few of its bytes look like frames.

@@ -14,7 +14,8 @@ struct HeardFile {
   var warning: String?
   var notice: String?
 
-  init(_ bytes: some Sequence<UInt8>) throws {
+  /// Reads from a frame to the end.
+  init(_ bytes: some Sequence<UInt8>, from first: Int64 = 0) throws {
     let file = try MediaFiles.open(ReplayedStore(bytes), decodesOthers: true)
     frames = try file.frameCount
     warning = file.warning
@@ -25,6 +26,7 @@ struct HeardFile {
     options.cookie = file.cookie
     let converter = try StreamConverter(from: file.format, to: .pcm(pcm), options)
     let reader = MediaReader(file)
+    reader.seek(to: first)
     samples = [Float](repeating: 0, count: Int(clamping: min(frames, 1 << 22)) + 100)
     let count = try samples.withUnsafeMutableBytes { memory in
       let buffers = try #require(SampleBuffers(pcm, at: [memory.baseAddress!]))
