@@ -185,7 +185,7 @@ extension Voice {
   }
 
   /// Stays silent up to the start of the run, or up to where it goes on, and begins it if that lies in the cycle.
-  @_noLocks private borrowing func begin(
+  @inline(__always) @_noLocks private borrowing func begin(
     _ time: CycleTime, _ progress: inout Progress, _ state: inout VoiceState
   ) {
     let start = state.start.frame(
@@ -227,7 +227,7 @@ extension Voice {
   }
 
   /// Plays entries up to the end of the cycle or of the run, and counts the frames that are not heard.
-  @_noLocks private borrowing func run(
+  @inline(__always) @_noLocks private borrowing func run(
     _ time: CycleTime, _ progress: inout Progress, _ state: inout VoiceState
   ) {
     let at = progress.at
@@ -251,7 +251,9 @@ extension Voice {
   }
 
   /// Tells other threads where the cycle has ended.
-  @_noLocks private borrowing func publish(_ progress: Progress, _ state: inout VoiceState) {
+  @inline(__always) @_noLocks private borrowing func publish(
+    _ progress: Progress, _ state: inout VoiceState
+  ) {
     clock.publish(frame: progress.begin, ranFrames: progress.ran, position: progress.position)
     playedFrames.store(state.playedFrames, ordering: .relaxed)
     state.position = progress.position &+ progress.ran
