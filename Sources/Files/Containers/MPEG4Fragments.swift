@@ -136,9 +136,25 @@ struct MPEG4Fragments {
 /// The table of a fragment: the box 'moof'.
 struct MPEG4FragmentTable {
   private struct Run {
-    /// Where the number of packets is.
+    /// Where the number of packets is, and the number.
     var countOffset: Int
-    var sizes: [Int]
+    var count: Int
+    /// The packets' sizes; empty if all have the size `each`, which is 0 if the table does not tell it.
+    var sizes: [Int] = []
+    var each = 0
+
+    /// Returns how many of the first packets fit, and takes their bytes off.
+    func fitting(_ left: inout Int) -> Int {
+      guard sizes.isEmpty else {
+        return sizes.prefix { size in
+          left -= size
+          return left >= 0
+        }.count
+      }
+      let fitting = min(count, max(0, left) / max(1, each))
+      left = fitting == count ? left - count * each : -1
+      return fitting
+    }
   }
 
   private let byteCount: Int64
@@ -193,15 +209,12 @@ struct MPEG4FragmentTable {
     guard count <= Int(PacketIndex.maximumCount), body.count >= head + count * each else {
       return nil
     }
-    guard flags & 0x200 != 0 else {
-      return Run(
-        countOffset: body.lowerBound + 4,
-        sizes: size > 0 ? [Int](repeating: size, count: count) : [])
+    var run = Run(countOffset: body.lowerBound + 4, count: count, each: size)
+    if flags & 0x200 != 0 {
+      let first = body.lowerBound + head + (flags & 0x100 != 0 ? 4 : 0)
+      run.sizes = (0..<count).map { Int(bytes.big(at: first + $0 * each, bytes: 4)) }
     }
-    let first = body.lowerBound + head + (flags & 0x100 != 0 ? 4 : 0)
-    return Run(
-      countOffset: body.lowerBound + 4,
-      sizes: (0..<count).map { Int(bytes.big(at: first + $0 * each, bytes: 4)) })
+    return run
   }
 
   /// Returns names and contents of the boxes that fill a part; nil if they do not.
@@ -233,12 +246,9 @@ struct MPEG4FragmentTable {
     var changes: [(offset: Int, bytes: [UInt8])] = []
     var left = Int(clamping: room)
     for run in runs {
-      let fitting = run.sizes.prefix { size in
-        left -= size
-        return left >= 0
-      }
-      if fitting.count < run.sizes.count {
-        changes.append((run.countOffset, [UInt8](fitting.count, count: 4, bigEndian: true)))
+      let fitting = run.fitting(&left)
+      if fitting < run.count {
+        changes.append((run.countOffset, [UInt8](fitting, count: 4, bigEndian: true)))
       }
     }
     // Offsets count from the table, or from the packets.

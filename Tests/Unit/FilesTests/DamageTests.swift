@@ -203,6 +203,22 @@ private typealias Heard = HeardFile
     }
   }
 
+  /// 16 million packets in each of 100 runs: a list of them would take 12 GiB.
+  @Test func fragmentsOfManyPacketsOfOneSizeTakeNoList() throws {
+    func box(_ name: String, _ body: [UInt8]) -> [UInt8] {
+      [UInt8](8 + body.count, count: 4, bigEndian: true) + Array(name.utf8) + body
+    }
+    let count = [UInt8](1 << 24, count: 4, bigEndian: true)
+    let runs = (0..<100).flatMap { _ in box("trun", [0, 0, 0, 0] + count) }
+    let head = box("tfhd", [0, 0, 0, 16, 0, 0, 0, 1, 0, 0, 0, 3])
+    let bytes = box(
+      "moof", box("mfhd", [0, 0, 0, 0, 0, 0, 0, 1]) + box("traf", head + runs))
+    let table = try #require(MPEG4FragmentTable(bytes))
+    let changes = table.changes(at: 0, end: 0, room: 3 << 24 + 31, isShifted: false)
+    #expect(changes.count == 99)
+    #expect(changes[0].bytes == [0, 0, 0, 10] && changes[98].bytes == [0, 0, 0, 0])
+  }
+
   @Test func aPacketTableThatIsCutNamesThePacketsBeforeTheCut() throws {
     let bytes = try worldFile("alac.caf")
     let whole = try Heard(bytes)
