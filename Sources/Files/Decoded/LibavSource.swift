@@ -202,7 +202,7 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
     return (packets, damaged)
   }
 
-  /// Returns the offset of the first WavPack block at or behind an offset; nil if there is none.
+  /// Returns the offset of the first WavPack block at or behind an offset that begins frames; nil if there is none.
   private static func nextBlock(
     _ store: any ByteStore, from offset: Int64
   ) throws(SoundFileError) -> Int64? {
@@ -213,10 +213,12 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
       guard let bytes = try store.bytes(at: at, count: Int(min(1 << 16, total - at))),
         bytes.count >= name.count
       else { return nil }
-      if let index = (0...bytes.count - name.count).first(where: {
-        bytes[$0...].starts(with: name)
-      }) {
-        return at + Int64(index)
+      for index in 0...bytes.count - name.count where bytes[index...].starts(with: name) {
+        // The second byte of the flags says if the block is the first of its frames, or holds further channels.
+        let place = at + Int64(index)
+        if let flags = try store.bytes(at: place + 25, count: 1)?.first, flags & 0x08 != 0 {
+          return place
+        }
       }
       at += Int64(bytes.count - name.count + 1)
     }

@@ -24,6 +24,10 @@ import Testing
         try tool("ffmpeg", ["-v", "error", "-i", source, folder.file("\(name).tta")])
       }
     }
+    // WavPack divides channels into blocks of two at most.
+    let six = folder.file("six.wav")
+    try tool("sox", ["-n", "-R", "-r", "44100", "-c", "6", six, "synth", "1.2", "pinknoise"])
+    try tool("wavpack", ["-q", six, "-o", folder.file("six.wv")])
     try tool("mpcenc", ["--silent", folder.file("16.wav"), folder.file("16.mpc")])
     // A packet of Musepack has 1.7 seconds.
     try tool("sox", [folder.file("16.wav"), folder.file("long.wav"), "repeat", "4"])
@@ -67,6 +71,14 @@ import Testing
       let part = try storedSamples(file, from: Int64(frame), count: 1000)
       #expect(part[...] == source[(2 * frame)...].prefix(2000), "from frame \(frame)")
     }
+    #expect(file.missing.isEmpty)
+  }
+
+  @Test func channelsInFurtherBlocksAreOneSound() throws {
+    let file = try open("six.wv")
+    #expect(try file.frameCount == 52_920)
+    #expect(file.warning == nil)
+    #expect(try storedSamples(file) == storedSamples(open("six.wav")))
     #expect(file.missing.isEmpty)
   }
 
