@@ -18,7 +18,7 @@ package final class PacketDecoder {
 
   private let decoder: UnsafePointer<AVCodec>
   private let extradata: [UInt8]
-  /// What describes the current stream, which may be another one than the first.
+  /// The extradata of the stream that is decoded now. In a joined file it may differ from `extradata`, the first stream's.
   private var current: [UInt8]
   private var codec: CodecContext
   /// Nil until the channels are known.

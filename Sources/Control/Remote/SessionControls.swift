@@ -136,7 +136,7 @@ extension RemoteControl {
         .value(
           "\(name)/pan", path.appending(key: "pan"), types: "f", range: -1...1,
           "the balance of track \(index + 1)"
-        ) { .float(Float($0.tracks[index].pan)) }, at: 3)
+        ) { .float(Float($0.tracks[index].pan)) }, at: 4)
     }
     return controls
       + chain(name, path, engine.document.tracks[index].chain.count, engine) {

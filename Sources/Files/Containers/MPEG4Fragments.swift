@@ -72,7 +72,7 @@ struct MPEG4Fragments {
       (sound, table) = (nil, nil)
       offset = next
     }
-    // What an index says of places need not be true any more.
+    // The offsets in an index may be wrong behind damage, so readers see no index.
     if isDamaged { patches += indices.map { ($0 + 4, ChunkID("free").bytes) } }
     patches.sort { $0.offset < $1.offset }
   }

@@ -204,7 +204,7 @@ struct FLACStreamInfo {
   let blockFrames: Int64
   let sampleRate: Double
   let channels: Int
-  /// What a decoder must know: block sizes, rate, channels and bits.
+  /// The bytes that set up a decoder: block sizes, rate, channels and bits.
   private let form: [UInt8]
 
   /// Parses it; nil if there is none.

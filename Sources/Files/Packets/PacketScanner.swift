@@ -312,7 +312,7 @@ final class PacketScanner {
         bytes.removeFirst(start + FLACStreamInfo.bytes)
         offset = place + Int64(FLACStreamInfo.bytes)
       case .more(let start):
-        // What looks like a frame may be none.
+        // At the end no more bytes can prove that a frame begins here, so its first byte is passed over.
         let dropped = scanner.isAtEnd ? min(start + 1, bytes.count) : start
         bytes.removeFirst(dropped)
         offset += Int64(dropped)

@@ -5,7 +5,7 @@ package import Codecs
 package final class PipeOutput: Sendable {
   /// The path of a FIFO, or - for standard output.
   private let path: String
-  /// What the file is written to.
+  /// The store that writers of the file use.
   package let store: any ByteStore
 
   /// Opens the pipe, which waits until somebody reads from it, unless the file must be complete first.

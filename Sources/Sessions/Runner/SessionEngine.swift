@@ -71,7 +71,7 @@ package final class SessionEngine: Sendable {
   /// Names of the recordings that have written at least one complete take.
   let takes = Mutex<Set<Name>>([])
   let recordingFailures = Mutex(RecordingFailures())
-  /// What was told of each track's sound that cannot be decoded, or read.
+  /// Messages about sound that cannot be decoded or read, by the index of the track, in the order in which people got them.
   let soundFailures = Mutex<[Int: [String]]>([:])
   /// The session's part in starts of JACK's transport.
   let transportStart = Mutex(TransportStart())

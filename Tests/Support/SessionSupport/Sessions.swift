@@ -4,7 +4,7 @@ import Sessions
 import TestSupport
 import Testing
 
-/// What an engine told people.
+/// The messages of a session engine to people, in order. Any thread.
 package final class Messages: @unchecked Sendable {
   private let lock = NSLock()
   private var _lines: [String] = []

@@ -7,7 +7,7 @@ import Testing
 
 private typealias Heard = HeardFile
 
-/// Joined and damaged files of packets, of which more can be read than what comes before the damage.
+/// Files of packets that are joined or damaged: readers also find the sound behind the join or the damage.
 @Suite struct DamageTests {
   /// Returns the offsets of a name in a file.
   private func places(_ name: String, _ bytes: [UInt8]) -> [Int] {
@@ -30,7 +30,7 @@ private typealias Heard = HeardFile
 
   // MARK: Fragments
 
-  /// What happens to the third fragment.
+  /// A kind of damage to the third fragment.
   enum Harm: CaseIterable {
     case table, name, size, hole, insertion
 
