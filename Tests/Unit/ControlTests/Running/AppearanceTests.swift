@@ -29,16 +29,6 @@ import Testing
     return found
   }
 
-  private func open(_ document: SessionDocument, in folder: URL, on jack: JackDaemon) throws
-    -> RunningSession
-  {
-    var options = RunningSession.Options(JackServer(named: jack.name)) { _ in }
-    options.connectsToCard = false
-    let running = RunningSession(options)
-    try running.open(try SessionStore(creating: folder.path + "/s", document))
-    return running
-  }
-
   @Test func patchbaysShowTheNamesOfTracksAndBuses() throws {
     try withTemporaryFolder { folder in
       let a = try WaveFile("a.wav", in: folder, frames: 48000)
@@ -55,7 +45,7 @@ import Testing
         SessionRecording(name: "take", ports: ["system:capture_1"], file: "take.wav")
       ]
       document.recordings[0].armed = true
-      let running = try open(document, in: folder, on: jack)
+      let running = try openSession(document, in: folder, on: jack)
       defer { running.end() }
       let client = try properties("client", "My song", jack)
       #expect(client == ["pretty-name": "My song", "icon-name": "multimedia-player"])

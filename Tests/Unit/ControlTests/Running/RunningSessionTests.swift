@@ -9,21 +9,11 @@ import Testing
 
 /// Sessions on jackd: edits, remote control, saving, and a server that returns.
 @Suite(.serialized) struct RunningSessionTests {
-  private func open(_ document: SessionDocument, in folder: URL, on jack: JackDaemon) throws
-    -> RunningSession
-  {
-    var options = RunningSession.Options(JackServer(named: jack.name)) { _ in }
-    options.connectsToCard = false
-    let running = RunningSession(options)
-    try running.open(try SessionStore(creating: folder.path + "/s", document))
-    return running
-  }
-
   @Test func editsAreHeardKeptAndSaved() throws {
     try withTemporaryFolder { folder in
       let a = try WaveFile("a.wav", in: folder, frames: 48000)
       let jack = try JackDaemon(rate: 48000, period: 256)
-      let running = try open(session([("a", [a])]), in: folder, on: jack)
+      let running = try openSession(session([("a", [a])]), in: folder, on: jack)
       defer { running.end() }
       #expect(!running.hasEdits)
       let client = try RemoteClient(of: OSCAddress(port: try #require(running.port)))
@@ -54,7 +44,7 @@ import Testing
         SessionConnection(from: "session:a_1", to: "capture:in_1"),
         SessionConnection(from: "session:a_1", to: "later:in_1"),
       ]
-      let running = try open(document, in: folder, on: jack)
+      let running = try openSession(document, in: folder, on: jack)
       #expect(capture.connections(of: "capture:in_1") == ["session:a_1"])
       #expect(!running.hasEdits)
       try capture.connect("session:a_1", to: "capture:in_2")
@@ -84,7 +74,8 @@ import Testing
     try withTemporaryFolder { folder in
       let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 48000 * 60)
       let jack = try JackDaemon(rate: 48000, period: 256)
-      let running = try open(session([("a", [a]), ("b", [a]), ("c", [a])]), in: folder, on: jack)
+      let running = try openSession(
+        session([("a", [a]), ("b", [a]), ("c", [a])]), in: folder, on: jack)
       defer { running.end() }
       let engine = try #require(running.engine)
       try running.start()
@@ -123,7 +114,7 @@ import Testing
       var document = session([("a", [a])])
       document.transport.mode = .lead
       document.transport.bpm = 90
-      let running = try open(document, in: folder, on: jack)
+      let running = try openSession(document, in: folder, on: jack)
       defer { running.end() }
       let engine = try #require(running.engine)
       // JACK's clock runs behind its frames on a busy machine: both positions are those of one cycle.
@@ -163,7 +154,7 @@ import Testing
       var document = session((1...60).map { ("t\($0)", [a]) })
       for index in document.tracks.indices { document.tracks[index].loop = true }
       document.groups = [SessionGroup(name: "all", tracks: document.tracks.map(\.name))]
-      let running = try open(document, in: folder, on: jack)
+      let running = try openSession(document, in: folder, on: jack)
       defer { running.end() }
       let engine = try #require(running.engine)
       let capture = try CaptureClient(on: jack, channels: 60, capacity: 12000)
@@ -267,7 +258,7 @@ import Testing
       let a = try WaveFile("a.wav", in: folder, frames: 48000)
       try validate("http://lv2plug.in/plugins/eg-amp")
       let jack = try JackDaemon(rate: 48000, period: 256)
-      let running = try open(large(a), in: folder, on: jack)
+      let running = try openSession(large(a), in: folder, on: jack)
       defer { running.end() }
       try running.start()
       let engine = try #require(running.engine)
