@@ -62,7 +62,7 @@ extension CoreQueue {
 
   package var isLost: Bool { state.read { $0.isLost } }
 
-  package var absence: Absence? { state.read { $0.isLost ? $0.device : nil }?.latestAbsence }
+  package var loss: Loss? { state.read { $0.isLost ? $0.device : nil }?.loss }
 
   package func wakeCallbacks() { context.wake() }
 

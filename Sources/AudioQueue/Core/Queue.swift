@@ -46,7 +46,7 @@ package protocol Queue: AnyObject, Sendable {
   /// still be disposed of.
   var isLost: Bool { get }
   /// The reason why the queue plays or records nothing at present; nil if its server runs cycles.
-  var absence: Absence? { get }
+  var loss: Loss? { get }
   func deviceSampleRate() throws(QueueError) -> Double
   /// The number of sound card channels in the queue's direction.
   func deviceChannels() throws(QueueError) -> Int

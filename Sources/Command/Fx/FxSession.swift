@@ -78,7 +78,7 @@ struct FxSession {
       guard !keys.isAskedToQuit else { return nil }
       let rest = end.map { Double($0 - device.now) / device.client.sampleRate } ?? 1
       guard rest > 0 else { return nil }
-      watch.note(device.isLost ? device.latestAbsence : nil, server: serverName)
+      watch.note(device.loss, server: serverName)
       return min(0.1, max(0.001, rest))
     } press: {
       keys.press($0)

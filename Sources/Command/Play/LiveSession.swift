@@ -137,7 +137,7 @@ struct LiveSession {
     CommandWait(signals: signals, awake: awake).run {
       guard !keys.isOver else { return nil }
       watch.note(
-        players.filter { !$0.isOver }.compactMap(\.queue.absence).first, server: serverName)
+        players.filter { !$0.isOver }.compactMap(\.queue.loss).first, server: serverName)
       keys.followTransport()
       return 0.1
     } press: {

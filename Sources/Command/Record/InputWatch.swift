@@ -31,7 +31,7 @@ struct InputWatch {
   /// Looks at the inputs and reports what has changed. Call it about ten times per second.
   mutating func look() {
     // While the server is away, its ports are, too.
-    guard let device = recorder.queue.runningDevice, recorder.queue.absence == nil else { return }
+    guard let device = recorder.queue.runningDevice, recorder.queue.loss == nil else { return }
     if calls % Self.interval == 0 {
       let now = Set(
         ports.indices.filter { device.client.connections(of: ports[$0]).isEmpty })

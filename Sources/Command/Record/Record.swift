@@ -237,7 +237,7 @@ struct Record: ParsableCommand {
     var inputs = InputWatch(recorder)
     CommandWait(signals: signals, awake: awake).run {
       guard !recorder.isOver, !keys.isAskedToQuit, isThere(recording.store) else { return nil }
-      watch.note(recorder.queue.absence, server: serverName)
+      watch.note(recorder.queue.loss, server: serverName)
       inputs.look()
       return 0.1
     } press: {

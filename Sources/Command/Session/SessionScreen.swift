@@ -42,9 +42,7 @@ struct SessionScreen {
       if let engine = session.engine {
         hasPlayed = hasPlayed || engine.isPlaying
         if isOnce, hasPlayed, !engine.isPlaying, !engine.isPaused { break }
-        watch.note(
-          engine.device.isLost ? engine.device.latestAbsence : nil,
-          server: engine.device.client.serverName)
+        watch.note(engine.device.loss, server: engine.device.client.serverName)
         if Screen.shared.isTerminal { Screen.shared.draw(lines(engine)) }
       }
       _ = awake.wait(timeout: .now() + .milliseconds(100))

@@ -321,18 +321,18 @@ struct ChosenStart {
 struct ServerWatch {
   /// The activity that resumes, such as "playing".
   let work: String
-  private var absence: Absence?
+  private var loss: Loss?
 
   init(_ work: String) { self.work = work }
 
-  mutating func note(_ absence: Absence?, server: String) {
+  mutating func note(_ loss: Loss?, server: String) {
     // A stalled server may turn out to be gone.
-    guard absence != self.absence else { return }
-    let before = self.absence
-    self.absence = absence
+    guard loss != self.loss else { return }
+    let before = self.loss
+    self.loss = loss
     // A server that is back.
     let back = ServerEvent(event: .back, server: server)
-    switch (before, absence) {
+    switch (before, loss) {
     case (_, .serverGone):
       Screen.shared.remark(
         "\(ServerError.lost(server: server)): waiting until it is back", as: nil)

@@ -7,28 +7,18 @@ import Timeline
 /// A client of a server with its voices, recorders and graph; a queue's device. Any thread that is not
 /// real time.
 ///
-/// It only composes its parts. `ClientLink` has the client, `EngineMemory` what cycles read,
-/// `Attachments` what they run, `VoicePorts` and `GraphAttachment` the ports, `Connections` the
-/// connections, `DeviceClock` the time. If the client is lost (`Losses`), `Reconnection` restores all of
-/// it.
+/// It only composes its parts. `ClientCycles` has the client, what its cycles read, and the time; `Attachments` what they
+/// run, with its ports and their connections, which `VoicePorts`, `RetiredVoices` and `GraphAttachment` change.
+/// `ServerReturn` restores all of it after a loss.
 ///
-/// Locks are taken in this order: `ClientLink.closing`, `Attachments`, then at most one of the others
-/// (`ClientLink.link`, `Connections`, `DeviceRegistry`, those of `Return`), under which nothing is
-/// called that takes another one. An owner's control lock is taken before all of them.
+/// Locks are taken in this order: an owner's control lock, `ClientLink.closing`, `Attachments`, then at most one of
+/// the others, under which nothing is called that takes another one.
 package final class Device: Sendable {
-  private let link: ClientLink
-  private let engine: EngineMemory
-  private let losses = Losses()
+  let cycles: ClientCycles
+  let attachments: Attachments
   private let notices: DeviceNotices
   private let eventThread = EventThread()
-  let connections: Connections
-  let attachments: Attachments
-  private let voices: VoicePorts
-  private let retired: RetiredVoices
-  private let graph: GraphAttachment
-  private let agreement: ReturnAgreement
-  private let watchdog: Watchdog
-  private let reconnection: Reconnection
+  private let serverReturn: ServerReturn
   /// Period in frames of the last `deliverOnce`, to notice another one.
   private let deliveredPeriod = Atomic<Int>(0)
   private let observer = Mutex<(@Sendable () -> Void)?>(nil)
@@ -37,27 +27,16 @@ package final class Device: Sendable {
   /// Opens a client on `server` and starts its cycles.
   package init(_ server: any Server, clientName: String) throws(ServerError) {
     let client = try server.openClient(named: clientName)
-    link = ClientLink(client)
-    engine = EngineMemory(link, eventThread, anchor: DeviceClock.anchor(for: client))
-    notices = DeviceNotices(link, engine, losses, waking: eventThread)
-    connections = Connections(link)
-    attachments = Attachments(link, engine, losses, connections)
-    voices = VoicePorts(
-      link: link, engine: engine, losses: losses, attachments: attachments,
-      connections: connections)
-    retired = RetiredVoices(link: link, engine: engine, attachments: attachments)
-    graph = GraphAttachment(
-      link: link, engine: engine, losses: losses, notices: notices, attachments: attachments,
-      connections: connections)
-    let clock = DeviceClock(link: link, engine: engine, losses: losses)
-    agreement = ReturnAgreement(link, losses, clock)
-    watchdog = Watchdog(link, engine, losses, notices)
-    reconnection = Reconnection(to: server, graph, voices, watchdog, agreement)
+    cycles = ClientCycles(client, waking: eventThread)
+    notices = DeviceNotices(cycles, waking: eventThread)
+    attachments = Attachments(cycles)
+    serverReturn = ServerReturn(
+      to: server, GraphAttachment(attachments: attachments, notices: notices))
     attachments.whenUnused { [weak self] in self?.close() }
-    try unsafe client.activate(engine.engine, notices)
+    try unsafe client.activate(cycles.engine.engine, notices)
     if client.deliversEventsItself { return }
-    engine.adoptSampleRate(of: client)
-    agreement.enter()
+    cycles.engine.adoptSampleRate(of: client)
+    serverReturn.enter()
     eventThread.start { [weak self] in self?.deliverAll() ?? nil }
     DeviceRegistry.shared.add(self, named: uid)
   }
@@ -67,12 +46,19 @@ package final class Device: Sendable {
 
   /// Closes the client. The device cannot be used afterwards.
   package func close() {
-    guard link.beginEnd() else { return }
+    guard cycles.link.beginEnd() else { return }
     DeviceRegistry.shared.remove(named: uid)
-    agreement.end()
-    link.close(orElse: attachments.keepMemory)
-    link.end()
+    serverReturn.end()
+    cycles.link.close(orElse: attachments.keepMemory)
+    cycles.link.end()
     if !client.deliversEventsItself { eventThread.end() }
+  }
+
+  var connections: Connections { attachments.connections }
+  private var voices: VoicePorts { VoicePorts(attachments: attachments) }
+  private var retired: RetiredVoices { RetiredVoices(attachments: attachments) }
+  private var graph: GraphAttachment {
+    GraphAttachment(attachments: attachments, notices: notices)
   }
 
   // MARK: The client
@@ -86,23 +72,23 @@ package final class Device: Sendable {
     return "jack:\(client.serverName)/\(client.name)"
   }
   /// The client on the server, replaced after each return of the server.
-  package var client: any ServerClient { link.client }
+  package var client: any ServerClient { cycles.client }
   /// True while the device is away.
-  package var isLost: Bool { losses.isLost }
-  /// Reason why the device plays nothing at present, or why it last played nothing; nil if there
-  /// was none.
-  package var latestAbsence: Absence? { losses.latestReason }
+  package var isLost: Bool { cycles.losses.isLost }
+  /// The reason why the device plays nothing at present.
+  package var loss: Loss? { cycles.losses.present }
   /// Number of xruns since the device was opened.
   package var xruns: UInt64 { notices.xruns.load(ordering: .acquiring) }
   /// Number of times that the server went away and came back.
-  package var restarts: UInt64 { reconnection.restarts.load(ordering: .acquiring) }
+  package var restarts: UInt64 { serverReturn.restarts.load(ordering: .acquiring) }
   /// Number of changes of the server's sample rate, restarts included.
-  package var rateChanges: UInt64 { reconnection.rateChanges.load(ordering: .acquiring) }
+  package var rateChanges: UInt64 { serverReturn.rateChanges.load(ordering: .acquiring) }
 
   /// Frames of a cycle.
   package var periodFrames: Int {
-    let times = engine.times
-    return max(client.periodFrames, engine.cyclesBegun > 0 ? Int(times.nextFrame - times.frame) : 0)
+    let times = cycles.engine.times
+    return max(
+      client.periodFrames, cycles.engine.cyclesBegun > 0 ? Int(times.nextFrame - times.frame) : 0)
   }
 
   /// Keeps the device open without voices, until `letGo()`.
@@ -133,26 +119,25 @@ package final class Device: Sendable {
 
   /// Transport state of the latest cycle; nil if no cycle has run a graph on this client, or followed
   /// `watchTransport()`.
-  package var transport: TransportReading? { engine.transport }
+  package var transport: TransportReading? { cycles.engine.transport }
   /// Lets cycles read the transport even if they run no graph.
-  package func watchTransport() { engine.watchTransport() }
-  var clock: DeviceClock { DeviceClock(link: link, engine: engine, losses: losses) }
+  package func watchTransport() { cycles.engine.watchTransport() }
   /// Device time now. It stays within the latest cycle until the next one begins, even if that is
   /// late.
-  package var now: Int64 { clock.now }
+  package var now: Int64 { cycles.now }
   /// First device frame of the latest cycle.
-  package var latestFrame: Int64 { clock.latestFrame }
+  package var latestFrame: Int64 { cycles.latestFrame }
   /// The first device frame at which a run requested soon can begin; nil if no cycle comes within
   /// five seconds.
-  package var earliestStart: Int64? { clock.earliestStart }
+  package var earliestStart: Int64? { cycles.earliestStart }
   /// True if a run at a device frame that was requested by now may have come too late.
   package func isTooLate(for frame: Int64) -> Bool { now >= frame - Int64(periodFrames) }
   /// Returns the host time (CLOCK_MONOTONIC, nanoseconds) at device frame `frame`, extrapolated
   /// from the latest cycle.
-  package func hostTime(ofFrame frame: Int64) -> UInt64 { clock.hostTime(ofFrame: frame) }
+  package func hostTime(ofFrame frame: Int64) -> UInt64 { cycles.hostTime(ofFrame: frame) }
   /// Returns the device frame at host time `time`, in nanoseconds, extrapolated from the latest
   /// cycle.
-  package func frame(atHostTime time: UInt64) -> Int64 { clock.frame(atHostTime: time) }
+  package func frame(atHostTime time: UInt64) -> Int64 { cycles.frame(atHostTime: time) }
 
   // MARK: Voices and recorders
 
@@ -198,7 +183,7 @@ package final class Device: Sendable {
   package func holding<R>(_ memory: some CycleMemory, _ body: () -> R) throws(ServerError) -> R {
     memory.hold()
     defer { memory.release() }
-    guard engine.settle() else { throw .lost(server: client.serverName) }
+    guard cycles.engine.settle() else { throw .lost(server: client.serverName) }
     return body()
   }
 
@@ -276,15 +261,16 @@ package final class Device: Sendable {
     connections.disconnect(name, from: destination)
   }
 
-  private var waits: CycleWaits { CycleWaits(link: link, engine: engine, losses: losses) }
   /// The present moment, for `awaitHeard`. Read it once all connections are made.
-  package var connectionMark: ConnectionMark { waits.connectionMark }
+  package var connectionMark: ConnectionMark { cycles.connectionMark }
 
   /// Waits until cycles are regular and audible over the connections made by `mark`. Returns at
   /// once if the caller drives the cycles.
   ///
   /// - Throws: `ServerError.noCycles` if that takes more than five seconds.
-  package func awaitHeard(_ mark: ConnectionMark) throws(ServerError) { try waits.awaitHeard(mark) }
+  package func awaitHeard(_ mark: ConnectionMark) throws(ServerError) {
+    try cycles.awaitHeard(mark)
+  }
 
   // MARK: Events
 
@@ -318,8 +304,8 @@ package final class Device: Sendable {
     defer { observer.withLock { $0 }?() }
     var patience = deliverOnce()
     func atMost(_ seconds: Double?) { patience = [patience, seconds].compactMap { $0 }.min() }
-    if !isLost { atMost(watchdog.check()) }
-    if isLost { return reconnection.comeBack(self) }
+    if !isLost { atMost(serverReturn.check()) }
+    if isLost { return serverReturn.comeBack(self) }
     let changes = connections.takeChanges(&patience)
     if !changes.isEmpty {
       CardRoutes.shared.report(of: self) {

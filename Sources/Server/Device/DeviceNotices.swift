@@ -17,22 +17,16 @@ final class DeviceNotices: ServerNotices {
   /// Period in frames to prepare the graph for; 0 for none.
   let changedPeriod = Atomic<Int>(0)
 
-  private let link: ClientLink
-  private let engine: EngineMemory
-  private let losses: Losses
+  private let cycles: ClientCycles
   private let eventThread: EventThread
 
-  init(
-    _ link: ClientLink, _ engine: EngineMemory, _ losses: Losses, waking eventThread: EventThread
-  ) {
-    self.link = link
-    self.engine = engine
-    self.losses = losses
+  init(_ cycles: ClientCycles, waking eventThread: EventThread) {
+    self.cycles = cycles
     self.eventThread = eventThread
   }
 
   func serverLost() {
-    losses.add(.serverGone)
+    cycles.losses.add(.serverGone)
     eventThread.post()
   }
 
@@ -60,14 +54,14 @@ final class DeviceNotices: ServerNotices {
 
   func awaitPreparation() {
     let deadline = HostTime.now + 500_000_000
-    while changedPeriod.load(ordering: .acquiring) > 0, link.lifetime == .open,
+    while changedPeriod.load(ordering: .acquiring) > 0, cycles.link.lifetime == .open,
       HostTime.now < deadline
     { usleep(100) }
   }
 
   func freewheels(_ on: Bool) {
     isFreewheeling.store(on, ordering: .relaxed)
-    engine.setFreewheeling(on)
+    cycles.engine.setFreewheeling(on)
   }
 
   func connectionsChanged() { eventThread.post() }

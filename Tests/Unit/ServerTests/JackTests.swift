@@ -89,7 +89,7 @@ import Timeline
     #expect(kill(process, SIGSTOP) == 0)
     let end = Date(timeIntervalSinceNow: 60)
     while !listener.hasLost && Date() < end { usleep(1000) }
-    #expect(listener.hasLost && device.isLost && device.latestAbsence == .stalled)
+    #expect(listener.hasLost && device.loss == .stalled)
     #expect(kill(process, SIGCONT) == 0)
     while device.isLost && Date() < end { usleep(1000) }
     #expect(!device.isLost && device.client === client)

@@ -113,22 +113,14 @@ final class Attachments: Sendable {
     }
   }
 
-  private let engine: EngineMemory
-  private let link: ClientLink
-  private let losses: Losses
-  private let waits: CycleWaits
-  private let connections: Connections
+  let cycles: ClientCycles
+  let connections: Connections
   private let state = Mutex(State())
   private let close = Mutex<(@Sendable () -> Void)?>(nil)
 
-  init(
-    _ link: ClientLink, _ engine: EngineMemory, _ losses: Losses, _ connections: Connections
-  ) {
-    self.link = link
-    self.engine = engine
-    self.losses = losses
-    self.connections = connections
-    waits = CycleWaits(link: link, engine: engine, losses: losses)
+  init(_ cycles: ClientCycles) {
+    self.cycles = cycles
+    connections = Connections(cycles.link)
   }
 
   /// Sets the function that closes the device, to call when its last user leaves.
@@ -179,14 +171,14 @@ final class Attachments: Sendable {
     let members = state.isAway ? [] : state.entries.map(\.memory.member)
     let graph = unsafe state.isAway ? nil : state.graph.runningGraph?.cycle
     let fresh = unsafe ProcessListMemory(members, graph: graph)
-    if engine.swap(fresh) { return true }
+    if cycles.engine.swap(fresh) { return true }
     Self.keep(before)
     return false
   }
 
   /// Keeps all memory that a cycle may read, because a client could not be closed.
   func keepMemory() {
-    keepForGood(engine)
+    keepForGood(cycles.engine)
     withLock { Self.keep($0) }
   }
 
@@ -203,14 +195,14 @@ final class Attachments: Sendable {
   /// - Throws: If the device is lost or over; a device that nothing is attached to closes then.
   func admit<R>(_ body: (inout State) -> R?) throws(ServerError) -> R {
     let admitted: R? = withLock { state in
-      guard !state.isOver, !losses.isLost, let result = body(&state) else { return nil }
+      guard !state.isOver, !cycles.losses.isLost, let result = body(&state) else { return nil }
       state.users += 1
       return result
     }
     if let admitted { return admitted }
     closeIfUnused()
-    let client = link.client
-    throw losses.isLost ? .lost(server: client.serverName) : .closed(client: client.name)
+    let client = cycles.client
+    throw cycles.losses.isLost ? .lost(server: client.serverName) : .closed(client: client.name)
   }
 
   /// Ends one use of the device, and removes `ports`, which no cycle uses.
@@ -251,12 +243,12 @@ final class Attachments: Sendable {
   /// Removes ports that no cycle uses.
   func remove(_ ports: [ClientPort], areIsolated: Bool = false) {
     if ports.isEmpty { return }
-    let client = link.client
+    let client = cycles.client
     // Isolate them first. jackd follows an old connection in a circle and crashes, if that led
     // from an output whose number by now belongs to an input.
-    if !areIsolated, !losses.isLost {
+    if !areIsolated, !cycles.losses.isLost {
       for port in ports { client.isolate(port) }
-      waits.awaitCycles(Self.cyclesToIsolate)
+      cycles.awaitCycles(Self.cyclesToIsolate)
     }
     for port in ports { client.removePort(port) }
   }

@@ -6,12 +6,9 @@ import System
 /// Attaches a graph to a device and detaches it, adds and removes its ports, and prepares it for another
 /// period. Threads that are not real time.
 struct GraphAttachment: Sendable {
-  let link: ClientLink
-  let engine: EngineMemory
-  let losses: Losses
-  let notices: DeviceNotices
   let attachments: Attachments
-  let connections: Connections
+  let notices: DeviceNotices
+  private var cycles: ClientCycles { attachments.cycles }
 
   /// The graph that cycles run; nil if there is none.
   var runningGraph: (any DeviceGraph)? { attachments.withLock { $0.graph.runningGraph } }
@@ -25,7 +22,7 @@ struct GraphAttachment: Sendable {
       state.graph = .idle(graph)
       return ()
     }
-    let client = link.client
+    let client = cycles.client
     graph.prepare(sampleRate: client.sampleRate, blockFrames: client.periodFrames)
     do throws(ServerError) {
       try checkPeriod(client.periodFrames)
@@ -38,7 +35,7 @@ struct GraphAttachment: Sendable {
     attachments.withLock { state in
       _ = attachments.change(&state) { $0.graph = .running(graph) }
     }
-    link.client.setLatencies(graph.latencies)
+    cycles.client.setLatencies(graph.latencies)
   }
 
   /// Detaches the graph and removes its ports.
@@ -46,9 +43,7 @@ struct GraphAttachment: Sendable {
     guard self.graph === graph else { return }
     unsafe graph.cycle.pointee.hold()
     // As with a voice, leave silence in its ports.
-    if !losses.isLost {
-      CycleWaits(link: link, engine: engine, losses: losses).awaitCycles(1)
-    }
+    if !cycles.losses.isLost { cycles.awaitCycles(1) }
     attachments.withLock { state in
       _ = attachments.change(&state) { $0.graph = .idle(graph) }
     }
@@ -63,7 +58,7 @@ struct GraphAttachment: Sendable {
       defer { state.graphPorts = [:] }
       return state.graphPorts
     }
-    link.client.setLatencies([])
+    cycles.client.setLatencies([])
     attachments.leave(ports.values.map(\.port), Array(ports.keys))
   }
 
@@ -85,12 +80,12 @@ struct GraphAttachment: Sendable {
   private func addPorts(
     to graph: any DeviceGraph, _ wanted: [WantedPort], _ added: inout [String]
   ) throws(ServerError) {
-    let seen = losses.count
-    let client = link.client
+    let seen = cycles.losses.count
+    let client = cycles.client
     for port in wanted {
       let made = try Self.add(port, to: client)
       let isKnown = attachments.withLock { state in
-        guard losses.count == seen, state.graph.graph === graph else { return false }
+        guard cycles.losses.count == seen, state.graph.graph === graph else { return false }
         state.graphPorts[port.name] = .init(port: made, direction: port.direction)
         return true
       }
@@ -128,13 +123,13 @@ struct GraphAttachment: Sendable {
       guard state.graph.graph === graph else { return [] }
       return names.compactMap { state.graphPorts.removeValue(forKey: $0)?.port }
     }
-    connections.forget(names)
+    attachments.connections.forget(names)
     attachments.remove(ports)
   }
 
   /// Tells the server the graph's latencies.
   func setLatencies(of graph: any DeviceGraph) {
-    if runningGraph === graph { link.client.setLatencies(graph.latencies) }
+    if runningGraph === graph { cycles.client.setLatencies(graph.latencies) }
   }
 
   // MARK: The period
@@ -163,7 +158,7 @@ struct GraphAttachment: Sendable {
   private func checkPeriod(_ frames: Int) throws(ServerError) {
     if frames > GraphCycle.longestCycle {
       throw .periodTooLong(
-        server: link.client.serverName, frames: frames, longest: GraphCycle.longestCycle)
+        server: cycles.client.serverName, frames: frames, longest: GraphCycle.longestCycle)
     }
   }
 }

@@ -5,9 +5,8 @@ import RealTime
 ///
 /// The progress of each is its `Attachment.retirement`.
 struct RetiredVoices: Sendable {
-  let link: ClientLink
-  let engine: EngineMemory
   let attachments: Attachments
+  private var cycles: ClientCycles { attachments.cycles }
 
   /// Holds a voice for good. Control threads.
   ///
@@ -16,15 +15,15 @@ struct RetiredVoices: Sendable {
   func retire(_ memory: some CycleMemory) -> Bool {
     let isRetired = attachments.withLock { state in
       // A server that is driven by hand has no cycles unless the caller runs one.
-      guard memory.direction == .output, unsafe link.client.handle != nil,
+      guard memory.direction == .output, unsafe cycles.client.handle != nil,
         state.users > state.retired + 1, let i = state.index(of: memory)
       else { return false }
       memory.hold()
       state.entries[i].owner = nil
-      state.entries[i].retirement = .silencing(until: engine.cyclesBegun + 1)
+      state.entries[i].retirement = .silencing(until: cycles.engine.cyclesBegun + 1)
       return true
     }
-    return isRetired && engine.settle()
+    return isRetired && cycles.engine.settle()
   }
 
   /// Advances the removal of some retired voices: isolates ports that are silent, and removes ports
@@ -41,8 +40,8 @@ struct RetiredVoices: Sendable {
       var isolated: [Attachment] = []
       for entry in state.entries where silent.count + isolated.count < 16 {
         switch entry.retirement {
-        case .silencing(let last) where engine.areOver(last): silent.append(entry)
-        case .isolating(let last) where engine.areOver(last): isolated.append(entry)
+        case .silencing(let last) where cycles.engine.areOver(last): silent.append(entry)
+        case .isolating(let last) where cycles.engine.areOver(last): isolated.append(entry)
         case .silencing, .isolating, nil: continue
         }
       }
@@ -54,8 +53,8 @@ struct RetiredVoices: Sendable {
       return (silent, isolated)
     }
     if !isWaiting { return nil }
-    for port in silent.flatMap(\.ports) { link.client.isolate(port) }
-    let last = engine.cyclesBegun + Attachments.cyclesToIsolate
+    for port in silent.flatMap(\.ports) { cycles.client.isolate(port) }
+    let last = cycles.engine.cyclesBegun + Attachments.cyclesToIsolate
     attachments.withLock { state in
       for attachment in silent {
         guard let i = state.index(of: attachment.memory) else { continue }

@@ -5,12 +5,9 @@ import System
 /// Attaches voices and recorders to a device, and detaches them: adds their ports, and removes them.
 /// Control threads.
 struct VoicePorts: Sendable {
-  let link: ClientLink
-  let engine: EngineMemory
-  let losses: Losses
   let attachments: Attachments
-  let connections: Connections
-  private var waits: CycleWaits { CycleWaits(link: link, engine: engine, losses: losses) }
+  private var cycles: ClientCycles { attachments.cycles }
+  private var connections: Connections { attachments.connections }
 
   /// Attaches a voice or a recorder: see `Device.attach(_:owner:destinations:)`.
   func attach(
@@ -19,13 +16,13 @@ struct VoicePorts: Sendable {
     if let destinations, destinations.count != memory.channels {
       throw .wrongInputCount(count: destinations.count, channels: memory.channels)
     }
-    let seen = losses.count
+    let seen = cycles.losses.count
     let direction = memory.direction
     let number: Int = try attachments.admit { state in
       if destinations == nil { state.attached[direction, default: 0] += 1 }
       return state.attached[direction, default: 0]
     }
-    let client = link.client
+    let client = cycles.client
     let prefix = (number == 1 ? "" : "\(number)_") + (direction == .input ? "in_" : "out_")
     let portNames = destinations == nil ? (1...memory.channels).map { "\(prefix)\($0)" } : []
     var ports: [ClientPort] = []
@@ -43,7 +40,7 @@ struct VoicePorts: Sendable {
       prefix: prefix)
     let isAttached = attachments.withLock { state in
       // A voice attached by then learns of a loss, and gets ports again afterwards.
-      guard losses.count == seen else { return false }
+      guard cycles.losses.count == seen else { return false }
       OutputGain.apply(to: memory, ofServer: client.serverName)
       attachments.change(&state) { $0.entries.append(attachment) }
       return true
@@ -63,7 +60,7 @@ struct VoicePorts: Sendable {
     memory.hold()
     // A port that no voice writes keeps the sound of its last cycle. JACK plays that again in every
     // cycle until the port is removed, so let one cycle write silence.
-    if memory.direction == .output, !losses.isLost { waits.awaitCycles(1) }
+    if memory.direction == .output, !cycles.losses.isLost { cycles.awaitCycles(1) }
     defer { memory.release() }
     let (attachment, isSettled) = attachments.withLock { state -> (Attachment?, Bool) in
       guard let i = state.index(of: memory) else { return (nil, true) }
@@ -76,8 +73,8 @@ struct VoicePorts: Sendable {
 
   /// Adds a second port to a mono voice: see `Device.addSecondPort(to:)`.
   func addSecondPort(to voice: VoiceMemory) throws(ServerError) -> String {
-    let seen = losses.count
-    let client = link.client
+    let seen = cycles.losses.count
+    let client = cycles.client
     let attachment = attachments.withLock { state in
       state.index(of: voice).map { state.entries[$0] }
     }
@@ -88,7 +85,8 @@ struct VoicePorts: Sendable {
     let port = try client.addPort(named: second, .output)
     let isGiven = attachments.withLock { state in
       // A port of a client that was lost meanwhile does not belong to the next client.
-      guard losses.count == seen, let i = state.index(of: voice), state.entries[i].ports.count == 1
+      guard cycles.losses.count == seen, let i = state.index(of: voice),
+        state.entries[i].ports.count == 1
       else { return false }
       voice.openSecondPort(port)
       state.entries[i].ports.append(port)
@@ -100,7 +98,7 @@ struct VoicePorts: Sendable {
       client.removePort(port)
       throw .lost(server: client.serverName)
     }
-    waits.awaitCycles(1)
+    cycles.awaitCycles(1)
     let destinations = client.connections(of: first)
     var moved: [String] = []
     for i in stride(from: 1, to: destinations.count, by: 2) {

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Reason why a device plays nothing.
-package enum Absence: UInt8, Sendable {
+/// What a device can lose: until it has recovered from that, it plays nothing.
+package enum Loss: UInt8, Sendable {
   /// The server has gone: the device waits for another one of the same name.
   case serverGone = 1
   /// The server runs no cycles.
@@ -15,34 +15,24 @@ package enum Absence: UInt8, Sendable {
 /// Any thread, JACK's included: nothing here allocates or locks. A loss during a return is another
 /// loss: the device is back once it has recovered from the latest one.
 final class Losses: Sendable {
-  /// Tells whether the client survives a loss.
-  enum Consequence: UInt8, AtomicRepresentable {
-    /// The client stays: the server is there.
-    case none
-    /// The client is lost for good, and another one must replace it.
-    case needsClient
-    /// Another client has replaced it, and the return is not finished.
-    case hasNewClient
-  }
-
   private let number = Atomic<UInt64>(0)
   private let survived = Atomic<UInt64>(0)
-  /// Reason of the latest loss; 0 before the first one.
-  private let reason = Atomic<UInt8>(0)
-  /// The treatment that the client needs after the losses since its latest return.
-  let consequence = Atomic<Consequence>(.none)
+  /// The latest loss; 0 before the first one.
+  private let latest = Atomic<UInt8>(0)
+  /// Set while the client is lost for good, so that another one must replace it.
+  let needsClient = Atomic<Bool>(false)
 
   /// Number of losses.
   var count: UInt64 { number.load(ordering: .acquiring) }
   /// True from a loss until the device has recovered from it.
   var isLost: Bool { count != survived.load(ordering: .acquiring) }
-  /// Reason of the latest loss; nil if there was none.
-  var latestReason: Absence? { Absence(rawValue: reason.load(ordering: .acquiring)) }
+  /// The latest loss, until the device has recovered from it.
+  var present: Loss? { isLost ? Loss(rawValue: latest.load(ordering: .acquiring)) : nil }
 
   /// Notes a loss: cycles play nothing until the device is back.
-  func add(_ absence: Absence) {
-    if absence == .serverGone { consequence.store(.needsClient, ordering: .releasing) }
-    reason.store(absence.rawValue, ordering: .releasing)
+  func add(_ loss: Loss) {
+    if loss == .serverGone { needsClient.store(true, ordering: .releasing) }
+    latest.store(loss.rawValue, ordering: .releasing)
     number.add(1, ordering: .acquiringAndReleasing)
   }
 

@@ -5,21 +5,15 @@ import System
 /// A device's part in the agreement of all clients of a server on the moment at which runs resume. Any
 /// thread that is not real time.
 final class ReturnAgreement: Sendable {
-  private let link: ClientLink
-  private let losses: Losses
-  private let clock: DeviceClock
+  private let cycles: ClientCycles
   /// The device's entry in the table of clients that return together; nil if it has none.
   private let member = Mutex<ReturnTable.Member?>(nil)
 
-  init(_ link: ClientLink, _ losses: Losses, _ clock: DeviceClock) {
-    self.link = link
-    self.losses = losses
-    self.clock = clock
-  }
+  init(_ cycles: ClientCycles) { self.cycles = cycles }
 
   /// Adds the device to the table: its cycles run.
   func enter() {
-    let client = link.client
+    let client = cycles.client
     guard unsafe client.handle != nil else { return }
     member.withLock { $0 = ReturnTable.shared?.enter(server: client.returnKey) }
   }
@@ -37,17 +31,17 @@ final class ReturnAgreement: Sendable {
   ///   - loss: Host time, in microseconds, at which the last audible cycle ended.
   /// - Returns: Nil after another loss meanwhile. A time of 0 if the caller drives the cycles: runs
   ///   resume in the next one.
-  func agree(_ seen: UInt64, loss: UInt64) -> Resumption? {
-    let client = link.client
+  func agree(_ seen: UInt64, loss: UInt64) -> ReturnTime? {
+    let client = cycles.client
     guard unsafe client.handle != nil else {
-      return Resumption(microseconds: 0, lossMicroseconds: loss)
+      return ReturnTime(microseconds: 0, lossMicroseconds: loss)
     }
     guard let member = member.withLock({ $0 }) else { return .soon(loss) }
     member.beReady()
     let deadline = HostTime.now + 2 * ReturnTable.patienceMicroseconds * 1000
-    while losses.count == seen, link.lifetime == .open {
+    while cycles.losses.count == seen, cycles.link.lifetime == .open {
       let decision = member.decision { microseconds in
-        client.isPipeWire ? nil : clock.frame(atHostTime: microseconds * 1000)
+        client.isPipeWire ? nil : cycles.frame(atHostTime: microseconds * 1000)
       }
       if let decision { return decision }
       if HostTime.now > deadline {
@@ -61,10 +55,10 @@ final class ReturnAgreement: Sendable {
   }
 }
 
-extension Resumption {
+extension ReturnTime {
   /// Returns the time for a client that does not wait for others.
-  fileprivate static func soon(_ loss: UInt64) -> Resumption {
-    Resumption(
+  fileprivate static func soon(_ loss: UInt64) -> ReturnTime {
+    ReturnTime(
       microseconds: ReturnTable.now + ReturnTable.leadMicroseconds, lossMicroseconds: loss)
   }
 }

@@ -4,7 +4,7 @@ import Synchronization
 import System
 
 /// Time at which runs resume after their server returned, the same for every client that was on it.
-package struct Resumption: Equatable, Sendable {
+package struct ReturnTime: Equatable, Sendable {
   /// Host time, in microseconds on the clock that times cycles, of the first audible frame.
   package var microseconds: UInt64
   /// Host time, in microseconds, at which the last cycle of any client ended. Runs of clients that
@@ -153,9 +153,9 @@ final class ReturnTable: @unchecked Sendable {
     ///
     /// - Parameter frame: Returns the device frame at a host time in microseconds; nil if frames
     ///   differ between processes.
-    func decision(_ frame: (UInt64) -> Int64? = { _ in nil }) -> Resumption? {
+    func decision(_ frame: (UInt64) -> Int64? = { _ in nil }) -> ReturnTime? {
       let now = ReturnTable.now
-      let found: Resumption?? = unsafe table.locked { entries -> Resumption? in
+      let found: ReturnTime?? = unsafe table.locked { entries -> ReturnTime? in
         let own = unsafe entries[index]
         guard own.client == number, own.process == getpid() else { return nil }
         if own.resumption == 0 { unsafe table.decide(entries, own, now, frame) }
@@ -163,7 +163,7 @@ final class ReturnTable: @unchecked Sendable {
         if decided.resumption == 0 { return nil }
         unsafe entries[index].phase = Phase.present.rawValue
         unsafe entries[index].since = now
-        return Resumption(
+        return ReturnTime(
           microseconds: decided.resumption, lossMicroseconds: decided.commonLoss,
           frame: decided.frame == .min ? nil : decided.frame)
       }

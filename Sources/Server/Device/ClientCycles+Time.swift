@@ -3,18 +3,13 @@ import RealTime
 import System
 import Timeline
 
-/// A device's clock: device time and host time, extrapolated from the latest cycle. Any thread that is
-/// not real time.
-struct DeviceClock: Sendable {
-  let link: ClientLink
-  let engine: EngineMemory
-  let losses: Losses
-
+/// Device time and host time, extrapolated from the latest cycle.
+extension ClientCycles {
   /// Device time now. It stays within the latest cycle until the next one begins, even if that is
   /// late.
   var now: Int64 {
     let times = engine.times
-    let client = link.client
+    let client = client
     let frame = times.frame(atHostTime: client.hostTime, sampleRate: client.sampleRate)
     // Before the first cycle, time follows the clock.
     let hasBegun = times.nextFrame > times.frame
@@ -33,7 +28,7 @@ struct DeviceClock: Sendable {
     while !losses.isLost && HostTime.now < deadline {
       if let next = engine.upcomingFrame { return next + max(0, next - latestFrame) }
       // The first cycle is on its way, unless the caller drives the cycles.
-      if unsafe link.client.handle == nil { return nil }
+      if unsafe client.handle == nil { return nil }
       usleep(500)
     }
     return nil
@@ -41,20 +36,20 @@ struct DeviceClock: Sendable {
 
   /// Returns the host time (CLOCK_MONOTONIC, nanoseconds) at device frame `frame`.
   func hostTime(ofFrame frame: Int64) -> UInt64 {
-    engine.times.hostTime(ofFrame: frame, sampleRate: link.client.sampleRate)
+    engine.times.hostTime(ofFrame: frame, sampleRate: client.sampleRate)
   }
 
   /// Returns the device frame at host time `time`, in nanoseconds.
   func frame(atHostTime time: UInt64) -> Int64 {
-    engine.times.frame(atHostTime: time, sampleRate: link.client.sampleRate)
+    engine.times.frame(atHostTime: time, sampleRate: client.sampleRate)
   }
 
   /// Returns device time and host time now, for a new client. PipeWire clients of one process
   /// continue each other's device time.
   static func anchor(for client: any ServerClient) -> TimeAnchor {
     guard client.isPipeWire else { return client.anchor }
-    let clocks = DeviceRegistry.shared.all.map(\.clock)
-    guard let other = clocks.first(where: { $0.canBeContinued(by: client) }) else {
+    let others = DeviceRegistry.shared.all.map(\.cycles)
+    guard let other = others.first(where: { $0.canBeContinued(by: client) }) else {
       return client.anchor
     }
     let hostTime = client.hostTime
@@ -62,7 +57,7 @@ struct DeviceClock: Sendable {
   }
 
   private func canBeContinued(by client: any ServerClient) -> Bool {
-    let own = link.client
+    let own = self.client
     return engine.upcomingFrame != nil && !losses.isLost && own.isPipeWire
       && own.sampleRate == client.sampleRate
   }

@@ -10,19 +10,27 @@ package struct ConnectionMark: Sendable {
   package init() {}
 }
 
-/// Waits for cycles of a device's client. Any thread that is not real time.
+/// A device's client, the engine that its cycles run, and the losses of its server. Any thread that is not real
+/// time.
 ///
-/// Each returns at once if the caller drives the cycles, and early if the client is lost or the
-/// device is being closed.
-struct CycleWaits: Sendable {
+/// Each wait returns at once if the caller drives the cycles, and early if the client is lost or the device is
+/// being closed.
+final class ClientCycles: Sendable {
   let link: ClientLink
   let engine: EngineMemory
-  let losses: Losses
+  let losses = Losses()
+  var client: any ServerClient { link.client }
+
+  /// - Parameter eventThread: The thread that cycles wake.
+  init(_ client: any ServerClient, waking eventThread: EventThread) {
+    link = ClientLink(client)
+    engine = EngineMemory(link, eventThread, anchor: Self.anchor(for: client))
+  }
 
   /// Waits until `count` more cycles are over, for two seconds at most.
   func awaitCycles(_ count: UInt64) {
     let last = engine.cyclesBegun + count
-    guard unsafe link.client.handle != nil else { return }
+    guard unsafe client.handle != nil else { return }
     let seen = losses.count
     let deadline = HostTime.now + 2_000_000_000
     while !engine.areOver(last), !isOver(seen), HostTime.now <= deadline { usleep(200) }
@@ -52,7 +60,7 @@ struct CycleWaits: Sendable {
   ///
   /// - Throws: `ServerError.noCycles` if that takes more than five seconds.
   func awaitHeard(_ mark: ConnectionMark) throws(ServerError) {
-    let client = link.client
+    let client = client
     guard unsafe client.handle != nil else { return }
     let seen = losses.count
     let deadline = HostTime.now + 5_000_000_000

@@ -5,7 +5,7 @@ import System
 
 /// Checks that a device's server is there and runs cycles at the rate that voices are prepared for.
 /// Event thread.
-final class Watchdog: Sendable {
+final class LossDetector: Sendable {
   /// Seconds between two checks of the cycles.
   private static let interval = 0.4
   /// Checks without a new cycle after which the server counts as stalled: two seconds.
@@ -19,15 +19,11 @@ final class Watchdog: Sendable {
     var idle = 0
   }
   private let checks = Mutex(Checks())
-  private let link: ClientLink
-  private let engine: EngineMemory
-  private let losses: Losses
+  private let cycles: ClientCycles
   private let notices: DeviceNotices
 
-  init(_ link: ClientLink, _ engine: EngineMemory, _ losses: Losses, _ notices: DeviceNotices) {
-    self.link = link
-    self.engine = engine
-    self.losses = losses
+  init(_ cycles: ClientCycles, _ notices: DeviceNotices) {
+    self.cycles = cycles
     self.notices = notices
   }
 
@@ -38,20 +34,20 @@ final class Watchdog: Sendable {
   func check() -> Double? {
     if notices.mayBeLost.exchange(false, ordering: .acquiringAndReleasing) {
       if !runsOn() {
-        losses.add(.serverGone)
+        cycles.losses.add(.serverGone)
         return nil
       }
       log.debug("the server reported an error and runs on")
     }
-    let client = link.client
+    let client = cycles.client
     let isOther = notices.mayHaveOtherRate.exchange(false, ordering: .acquiringAndReleasing)
-    if isOther || engine.runsAtOtherRate, client.liveSampleRate != client.sampleRate {
-      losses.add(.rateChange)
+    if isOther || cycles.engine.runsAtOtherRate, client.liveSampleRate != client.sampleRate {
+      cycles.losses.add(.rateChange)
       return nil
     }
     guard unsafe client.handle != nil else { return nil }
     if isStalled() {
-      losses.add(.stalled)
+      cycles.losses.add(.stalled)
       return nil
     }
     return Self.interval
@@ -68,12 +64,13 @@ final class Watchdog: Sendable {
   /// Waits for three more cycles, for half a second at most. PipeWire 0.3.65 reports any error as a
   /// lost server, and a daemon that is alive continues to run cycles.
   private func runsOn() -> Bool {
-    let enough = engine.cyclesBegun + 3
+    let enough = cycles.engine.cyclesBegun + 3
     let deadline = HostTime.now + 500_000_000
-    while engine.cyclesBegun < enough, HostTime.now < deadline, link.lifetime == .open {
+    while cycles.engine.cyclesBegun < enough, HostTime.now < deadline, cycles.link.lifetime == .open
+    {
       usleep(2000)
     }
-    return engine.cyclesBegun >= enough
+    return cycles.engine.cyclesBegun >= enough
   }
 
   private func isStalled() -> Bool {
@@ -81,9 +78,9 @@ final class Watchdog: Sendable {
       let now = HostTime.now
       if Double(now - checks.checkedAt) < Self.interval * 0.9e9 { return false }
       checks.checkedAt = now
-      let cycles = engine.cyclesBegun
-      let stands = cycles == checks.cycles && !notices.isFreewheeling.load(ordering: .relaxed)
-      checks.cycles = cycles
+      let begun = cycles.engine.cyclesBegun
+      let stands = begun == checks.cycles && !notices.isFreewheeling.load(ordering: .relaxed)
+      checks.cycles = begun
       checks.idle = stands ? checks.idle + 1 : 0
       return checks.idle >= Self.idleChecksAllowed
     }

@@ -5,10 +5,19 @@ import Synchronization
 import System
 import Timeline
 
-/// Stops a device that lost its server, and restores everything there once it answers again: after the
-/// server went away, changed its rate or stalled. Event thread.
-final class Reconnection: Sendable {
-  /// Where the device is on its way back.
+/// A device's way through the loss of its server: it went away, changed its rate or runs no cycles. Event thread.
+///
+/// `LossDetector` and the server's reports add to `Losses`. From then on the event thread calls `comeBack`, which
+/// takes one step at a time:
+///
+///     present ── leave ──> muted ── resumeInPlace ──> present
+///                            │ giveClientUp, if the client is lost
+///                            v
+///                      withoutClient ── reopen ──> replaced ── resumeInPlace ──> present
+///
+/// A loss on the way begins again at the step that it calls for. Before runs resume, `ReturnAgreement` agrees with
+/// all other clients of the server on the time (`ReturnTable`).
+final class ServerReturn: Sendable {
   private enum Stage {
     /// Cycles run and are audible.
     case present
@@ -16,6 +25,8 @@ final class Reconnection: Sendable {
     case muted
     /// The client is closed.
     case withoutClient
+    /// Another client has taken the place of the lost one, and is silent yet.
+    case replaced
   }
   private struct Away {
     var stage = Stage.present
@@ -40,54 +51,52 @@ final class Reconnection: Sendable {
 
   private let away = Mutex(Away())
   private let server: any Server
-  private let link: ClientLink
-  private let engine: EngineMemory
-  private let losses: Losses
+  private let cycles: ClientCycles
   private let notices: DeviceNotices
   private let attachments: Attachments
-  private let connections: Connections
-  private let voices: VoicePorts
   private let graph: GraphAttachment
-  private let watchdog: Watchdog
+  private let detector: LossDetector
   private let agreement: ReturnAgreement
-  private let waits: CycleWaits
+  private var connections: Connections { attachments.connections }
 
-  init(
-    to server: any Server, _ graph: GraphAttachment, _ voices: VoicePorts, _ watchdog: Watchdog,
-    _ agreement: ReturnAgreement
-  ) {
+  init(to server: any Server, _ graph: GraphAttachment) {
     self.server = server
-    link = graph.link
-    engine = graph.engine
-    losses = graph.losses
-    notices = graph.notices
-    attachments = graph.attachments
-    connections = graph.connections
-    self.voices = voices
     self.graph = graph
-    self.watchdog = watchdog
-    self.agreement = agreement
-    waits = CycleWaits(link: link, engine: engine, losses: losses)
+    attachments = graph.attachments
+    notices = graph.notices
+    cycles = attachments.cycles
+    detector = LossDetector(cycles, notices)
+    agreement = ReturnAgreement(cycles)
   }
+
+  /// Notes that the device's cycles run.
+  func enter() { agreement.enter() }
+  /// Notes that the device is being closed.
+  func end() { agreement.end() }
+
+  /// Looks for a loss.
+  ///
+  /// - Returns: The seconds after which to look again; nil after a loss, or if the caller drives the cycles.
+  func check() -> Double? { detector.check() }
 
   /// Leaves the server if that has not happened yet, and returns to it once it answers again.
   ///
   /// - Returns: The seconds after which to try again; 0 if the device is back.
   func comeBack(_ device: Device) -> Double {
     if stage == .present { leave() }
-    if losses.consequence.load(ordering: .acquiring) == .needsClient, stage == .muted {
+    if cycles.losses.needsClient.load(ordering: .acquiring), stage != .withoutClient {
       giveClientUp()
     }
     // A client that was not closed in time may still run the engine.
-    if link.isAbandoned { return 3600 }
+    if cycles.link.isAbandoned { return 3600 }
     // A loss from here on counts as a loss after this return.
-    let seen = losses.count
-    if stage == .muted { return resumeInPlace(device, seen) ? 0 : 0.02 }
+    let seen = cycles.losses.count
+    if stage != .withoutClient { return resumeInPlace(device, seen) ? 0 : 0.02 }
     if reopen(device, seen) { return 0 }
     // Retry less and less often a server that keeps refusing something.
     return away.withLock { away in
       defer { away.failures = min(away.failures + 1, 4) }
-      return away.failures == 0 || away.stage == .muted ? 0.5 : 0.5 * Double(1 << away.failures)
+      return away.failures == 0 || away.stage == .replaced ? 0.5 : 0.5 * Double(1 << away.failures)
     }
   }
 
@@ -97,17 +106,17 @@ final class Reconnection: Sendable {
 
   /// Mutes all cycles and tells the owners.
   private func leave() {
-    engine.setMuted(true)
-    _ = engine.settle()
+    cycles.engine.setMuted(true)
+    _ = cycles.engine.settle()
     // Take the changes up to here. Connections that a server removes while it ends are not changes
     // that anybody wants.
     var patience: Double?
     connections.note(connections.takeChanges(&patience))
-    let times = engine.times
-    let rate = link.client.sampleRate
+    let times = cycles.engine.times
+    let rate = cycles.client.sampleRate
     away.withLock { away in
       away = Away(
-        stage: .muted, lossMicroseconds: times.nextMicroseconds, cycles: engine.cyclesBegun,
+        stage: .muted, lossMicroseconds: times.nextMicroseconds, cycles: cycles.engine.cyclesBegun,
         periodFrames: Int(times.nextFrame - times.frame), sampleRate: rate, preparedRate: rate)
     }
     agreement.leave(at: times.nextMicroseconds)
@@ -120,33 +129,36 @@ final class Reconnection: Sendable {
       _ = attachments.change(&state) { $0.isAway = true }
     }
     graph.runningGraph?.halt()
-    link.close(orElse: attachments.keepMemory)
+    cycles.link.close(orElse: attachments.keepMemory)
     // A thread of JACK's may have ended in the middle of a cycle.
-    engine.rebase(to: nil, anchor: TimeAnchor(frame: engine.times.frame, microseconds: 0))
+    cycles.engine.rebase(
+      to: nil, anchor: TimeAnchor(frame: cycles.engine.times.frame, microseconds: 0))
     attachments.removePorts()
     connections.lose()
     away.withLock { $0.stage = .withoutClient }
-    engine.setMuted(false)
+    cycles.engine.setMuted(false)
   }
 
   // MARK: Returning
 
   /// Returns to a server that is still there, once it runs regular cycles at one rate.
   private func resumeInPlace(_ device: Device, _ seen: UInt64) -> Bool {
-    let client = link.client
+    let client = cycles.client
     let away = self.away.withLock { $0 }
     if unsafe client.handle != nil {
       // Cycles have written silence to the ports, and come from one driver.
-      guard engine.cyclesBegun > away.cycles + 2, engine.cyclesInARow >= 2 else { return false }
+      guard cycles.engine.cyclesBegun > away.cycles + 2, cycles.engine.cyclesInARow >= 2 else {
+        return false
+      }
     }
-    engine.adoptSampleRate(of: client)
+    cycles.engine.adoptSampleRate(of: client)
     prepareOwners(for: client)
     guard let resumption = agreement.agree(seen, loss: away.lossMicroseconds) else { return false }
     resume(resumption, from: away, at: client.sampleRate)
     attachments.withLock { state in
       if state.isAway { _ = attachments.change(&state) { $0.isAway = false } }
     }
-    engine.setMuted(false)
+    cycles.engine.setMuted(false)
     finishReturn(of: device, seen, rateChanged: client.sampleRate != away.sampleRate)
     return true
   }
@@ -154,30 +166,30 @@ final class Reconnection: Sendable {
   /// Opens another client, if a server answers, and restores everything on it.
   private func reopen(_ device: Device, _ seen: UInt64) -> Bool {
     let away = self.away.withLock { $0 }
-    guard let fresh = server.reopenClient(named: link.client.name) else { return false }
+    guard let fresh = server.reopenClient(named: cycles.client.name) else { return false }
     DeviceRegistry.shared.remove(named: device.uid)
-    guard link.replace(with: fresh) else {
+    guard cycles.link.replace(with: fresh) else {
       fresh.close()
       return true
     }
     // From here on there is a client, even if the rest fails.
-    self.away.withLock { $0.stage = .muted }
-    losses.consequence.store(.hasNewClient, ordering: .releasing)
+    self.away.withLock { $0.stage = .replaced }
+    cycles.losses.needsClient.store(false, ordering: .releasing)
     notices.mayBeLost.store(false, ordering: .relaxed)
     do throws(ServerError) {
-      engine.rebase(to: fresh, anchor: DeviceClock.anchor(for: fresh))
-      engine.setSampleRate(fresh.sampleRate)
-      try unsafe fresh.activate(engine.engine, notices)
-      engine.adoptSampleRate(of: fresh)
+      cycles.engine.rebase(to: fresh, anchor: ClientCycles.anchor(for: fresh))
+      cycles.engine.setSampleRate(fresh.sampleRate)
+      try unsafe fresh.activate(cycles.engine.engine, notices)
+      cycles.engine.adoptSampleRate(of: fresh)
       prepareOwners(for: fresh)
       try graph.restorePorts(on: fresh)
-      try voices.restorePorts(on: fresh)
+      try VoicePorts(attachments: attachments).restorePorts(on: fresh)
       connections.makeMissing(attachments.direction(of:))
       // From here on, the connections carry what cycles play.
-      try waits.awaitHeard(waits.connectionMark)
+      try cycles.awaitHeard(cycles.connectionMark)
     } catch {
       log.error("\(error)")
-      losses.consequence.store(.needsClient, ordering: .releasing)
+      cycles.losses.needsClient.store(true, ordering: .releasing)
       return false
     }
     let graph = graph.graph
@@ -206,7 +218,7 @@ final class Reconnection: Sendable {
   }
 
   /// Prepares every run to resume as agreed. No cycle runs a voice.
-  private func resume(_ resumption: Resumption, from away: Away, at rate: Double) {
+  private func resume(_ resumption: ReturnTime, from away: Away, at rate: Double) {
     if resumption.microseconds == 0 { return }
     // The last cycles of any two clients are whole cycles apart.
     let gap = Double(resumption.lossMicroseconds) - Double(away.lossMicroseconds)
@@ -221,16 +233,14 @@ final class Reconnection: Sendable {
   }
 
   private func finishReturn(of device: Device, _ seen: UInt64, rateChanged: Bool) {
-    let isRestart = losses.consequence.compareExchange(
-      expected: .hasNewClient, desired: .none, ordering: .acquiringAndReleasing
-    ).exchanged
+    let isRestart = stage == .replaced
     if isRestart { restarts.add(1, ordering: .relaxed) }
     if rateChanged { rateChanges.add(1, ordering: .relaxed) }
     away.withLock { $0.stage = .present }
-    watchdog.restart()
-    losses.recover(from: seen)
-    if link.lifetime == .open { DeviceRegistry.shared.add(device, named: device.uid) }
-    waits.awaitCycles(1)
+    detector.restart()
+    cycles.losses.recover(from: seen)
+    if cycles.link.lifetime == .open { DeviceRegistry.shared.add(device, named: device.uid) }
+    cycles.awaitCycles(1)
     for owner in attachments.owners { owner.deviceReturned() }
     if isRestart { device.showAgain() }
   }
