@@ -1,29 +1,78 @@
 package import CFFmpeg
 
+/// Facts about a codec, which are the same for all of its streams.
+private struct CodecFacts {
+  let name: String
+  /// Four characters of the Core Audio format ID.
+  let formatID: String
+  let identifier: AVCodecID
+  /// Frames of each packet; 0 if they vary or depend on the stream.
+  let framesPerPacket: Int
+  /// Maximum number of channels that can be encoded.
+  let channels: Int
+  /// The decoder of libavcodec's to prefer to its own choice.
+  var decoder: String?
+  /// The encoder of libavcodec's; an empty name if it has none.
+  var encoder: String?
+}
+
 extension Codec {
-  /// Name of the codec.
-  package var name: String {
-    switch self {
-    case .aac: "AAC"
-    case .aacHE: "HE-AAC"
-    case .aacHEv2: "HE-AAC v2"
-    case .alac: "Apple Lossless"
-    case .flac: "FLAC"
-    case .opus: "Opus"
-    case .vorbis: "Vorbis"
-    case .mp1: "MPEG Layer 1"
-    case .mp2: "MPEG Layer 2"
-    case .mp3: "MPEG Layer 3"
-    case .ima4: "IMA 4:1"
-    case .msIMA: "DVI/Intel IMA"
-    case .ulaw: "µ-law 2:1"
-    case .alaw: "A-law 2:1"
-    case .gsm: "Microsoft GSM 6.10"
-    case .ac3: "AC-3"
-    case .eac3: "Enhanced AC-3"
-    case .amrNarrow: "AMR narrow band"
-    case .amrWide: "AMR wide band"
+  private var facts: CodecFacts {
+    func facts(
+      _ name: String, _ formatID: String, _ identifier: AVCodecID, frames: Int, channels: Int,
+      decoder: String? = nil, encoder: String? = nil
+    ) -> CodecFacts {
+      CodecFacts(
+        name: name, formatID: formatID, identifier: identifier, framesPerPacket: frames,
+        channels: channels, decoder: decoder, encoder: encoder)
     }
+    return switch self {
+    case .aac: facts("AAC", "aac ", AV_CODEC_ID_AAC, frames: 1024, channels: 8)
+    // libavcodec cannot encode these two.
+    case .aacHE: facts("HE-AAC", "aach", AV_CODEC_ID_AAC, frames: 2048, channels: 8, encoder: "")
+    case .aacHEv2:
+      facts("HE-AAC v2", "aacp", AV_CODEC_ID_AAC, frames: 2048, channels: 2, encoder: "")
+    case .alac: facts("Apple Lossless", "alac", AV_CODEC_ID_ALAC, frames: 4096, channels: 8)
+    case .flac: facts("FLAC", "flac", AV_CODEC_ID_FLAC, frames: 0, channels: 8)
+    // libavcodec's own decoder of Opus outputs packets of varying lengths. Its own encoders of Opus and Vorbis are
+    // experimental.
+    case .opus:
+      facts(
+        "Opus", "opus", AV_CODEC_ID_OPUS, frames: 0, channels: 8, decoder: "libopus",
+        encoder: "libopus")
+    // Vorbis has no format ID on Apple's systems.
+    case .vorbis:
+      facts("Vorbis", "vorb", AV_CODEC_ID_VORBIS, frames: 0, channels: 8, encoder: "libvorbis")
+    // libavcodec's default decoders for these two round to 16 bits.
+    case .mp1:
+      facts("MPEG Layer 1", ".mp1", AV_CODEC_ID_MP1, frames: 384, channels: 2, decoder: "mp1float")
+    case .mp2:
+      facts("MPEG Layer 2", ".mp2", AV_CODEC_ID_MP2, frames: 1152, channels: 2, decoder: "mp2float")
+    case .mp3: facts("MPEG Layer 3", ".mp3", AV_CODEC_ID_MP3, frames: 1152, channels: 2)
+    case .ima4: facts("IMA 4:1", "ima4", AV_CODEC_ID_ADPCM_IMA_QT, frames: 64, channels: 2)
+    case .msIMA:
+      facts("DVI/Intel IMA", "ms\0\u{11}", AV_CODEC_ID_ADPCM_IMA_WAV, frames: 0, channels: 2)
+    case .ulaw: facts("µ-law 2:1", "ulaw", AV_CODEC_ID_PCM_MULAW, frames: 1, channels: 64)
+    case .alaw: facts("A-law 2:1", "alaw", AV_CODEC_ID_PCM_ALAW, frames: 1, channels: 64)
+    case .gsm:
+      facts("Microsoft GSM 6.10", "ms\0\u{31}", AV_CODEC_ID_GSM_MS, frames: 320, channels: 1)
+    case .ac3: facts("AC-3", "ac-3", AV_CODEC_ID_AC3, frames: 1536, channels: 6)
+    case .eac3: facts("Enhanced AC-3", "ec-3", AV_CODEC_ID_EAC3, frames: 1536, channels: 6)
+    case .amrNarrow: facts("AMR narrow band", "samr", AV_CODEC_ID_AMR_NB, frames: 160, channels: 1)
+    case .amrWide: facts("AMR wide band", "sawb", AV_CODEC_ID_AMR_WB, frames: 320, channels: 1)
+    }
+  }
+
+  /// Name of the codec.
+  package var name: String { facts.name }
+
+  /// The Core Audio format ID.
+  package var formatID: UInt32 { facts.formatID.utf8.reduce(0) { $0 << 8 | UInt32($1) } }
+
+  /// Creates a codec from a Core Audio format ID; nil if there is no such codec.
+  package init?(formatID: UInt32) {
+    guard let codec = Self.allCases.first(where: { $0.formatID == formatID }) else { return nil }
+    self = codec
   }
 
   /// True if the libavcodec in use can decode the codec.
@@ -38,25 +87,7 @@ extension Codec {
   /// Returns libavcodec's id of the codec. GSM is Microsoft's with 65 bytes per packet, or plain
   /// GSM with 33.
   package func identifier(bytesPerPacket: Int = 0) -> AVCodecID {
-    switch self {
-    case .aac, .aacHE, .aacHEv2: AV_CODEC_ID_AAC
-    case .alac: AV_CODEC_ID_ALAC
-    case .flac: AV_CODEC_ID_FLAC
-    case .opus: AV_CODEC_ID_OPUS
-    case .vorbis: AV_CODEC_ID_VORBIS
-    case .mp1: AV_CODEC_ID_MP1
-    case .mp2: AV_CODEC_ID_MP2
-    case .mp3: AV_CODEC_ID_MP3
-    case .ima4: AV_CODEC_ID_ADPCM_IMA_QT
-    case .msIMA: AV_CODEC_ID_ADPCM_IMA_WAV
-    case .ulaw: AV_CODEC_ID_PCM_MULAW
-    case .alaw: AV_CODEC_ID_PCM_ALAW
-    case .gsm: bytesPerPacket == 33 ? AV_CODEC_ID_GSM : AV_CODEC_ID_GSM_MS
-    case .ac3: AV_CODEC_ID_AC3
-    case .eac3: AV_CODEC_ID_EAC3
-    case .amrNarrow: AV_CODEC_ID_AMR_NB
-    case .amrWide: AV_CODEC_ID_AMR_WB
-    }
+    self == .gsm && bytesPerPacket == 33 ? AV_CODEC_ID_GSM : facts.identifier
   }
 
   /// Creates the codec for libavcodec's id; nil if it is none of these. For AAC the cookie tells
@@ -70,49 +101,22 @@ extension Codec {
   }
 
   func decoder(bytesPerPacket: Int) -> UnsafePointer<AVCodec>? {
-    let preferred: String? =
-      switch self {
-      // libavcodec's own decoder outputs packets of varying lengths.
-      case .opus: "libopus"
-      // libavcodec's default decoders for these round to 16 bits.
-      case .mp1: "mp1float"
-      case .mp2: "mp2float"
-      default: nil
-      }
-    if let preferred, let decoder = unsafe ffmpeg.avcodec_find_decoder_by_name(preferred) {
+    if let name = facts.decoder, let decoder = unsafe ffmpeg.avcodec_find_decoder_by_name(name) {
       return unsafe decoder
     }
     return ffmpeg.avcodec_find_decoder(identifier(bytesPerPacket: bytesPerPacket))
   }
 
   func encoder(bytesPerPacket: Int) -> UnsafePointer<AVCodec>? {
-    switch self {
-    // libavcodec cannot encode either.
-    case .aacHE, .aacHEv2: nil
-    // libavcodec's own encoders of these are experimental.
-    case .opus: unsafe ffmpeg.avcodec_find_encoder_by_name("libopus")
-    case .vorbis: unsafe ffmpeg.avcodec_find_encoder_by_name("libvorbis")
-    default: ffmpeg.avcodec_find_encoder(identifier(bytesPerPacket: bytesPerPacket))
+    guard let name = facts.encoder else {
+      return ffmpeg.avcodec_find_encoder(identifier(bytesPerPacket: bytesPerPacket))
     }
+    return name.isEmpty ? nil : unsafe ffmpeg.avcodec_find_encoder_by_name(name)
   }
 
   /// Returns the frames of each packet; 0 if they vary or depend on the stream.
   package func framesPerPacket(sampleRate: Double, channels: Int) -> Int {
-    switch self {
-    case .aac: 1024
-    case .aacHE, .aacHEv2: 2048
-    case .alac: 4096
-    case .flac, .opus, .vorbis, .msIMA: 0
-    case .mp1: 384
-    case .mp2: 1152
-    case .mp3: sampleRate > 0 && sampleRate < 32000 ? 576 : 1152
-    case .ima4: 64
-    case .ulaw, .alaw: 1
-    case .gsm: 320
-    case .ac3, .eac3: 1536
-    case .amrNarrow: 160
-    case .amrWide: 320
-    }
+    self == .mp3 && sampleRate > 0 && sampleRate < 32000 ? 576 : facts.framesPerPacket
   }
 
   /// Returns the bytes of each packet; 0 if they vary or depend on the stream.
@@ -141,15 +145,7 @@ extension Codec {
   }
 
   /// Maximum number of channels that can be encoded.
-  package var encodedChannels: Int {
-    switch self {
-    case .gsm, .amrNarrow, .amrWide: 1
-    case .mp1, .mp2, .mp3, .ima4, .msIMA, .aacHEv2: 2
-    case .ac3, .eac3: 6
-    case .aac, .aacHE, .alac, .flac, .opus, .vorbis: 8
-    case .ulaw, .alaw: 64
-    }
-  }
+  package var encodedChannels: Int { facts.channels }
 
   /// Bits of a sample that the codec can keep exactly; empty for lossy codecs.
   package var encodedBits: [Int] { isLossless ? [16, 24] : [] }

@@ -18,30 +18,18 @@ extension Container {
     self = kind
   }
 
+  /// How files begin; the longest first, since one may be the beginning of another.
+  private static let starts = allCases.flatMap { container in
+    container.starts.map { (bytes: Array($0.utf8), container: container) }
+  }.sorted { $0.bytes.count > $1.bytes.count }
+
   private static func kind(_ start: [UInt8]) -> Container? {
-    switch (start.name(at: 0), start.name(at: 4), start.name(at: 8)) {
-    case ("RIFF", _, "WAVE"), ("RIFX", _, "WAVE"): return .wave
-    // BW64 is RF64 with other chunks for object-based sound.
-    case ("RF64", _, "WAVE"), ("BW64", _, "WAVE"): return .rf64
-    case ("riff", _, _) where start.name(at: 24) == "wave": return .wave64
-    case ("FORM", _, "AIFF"): return .aiff
-    case ("FORM", _, "AIFC"): return .aifc
-    case ("caff", _, _): return .caf
-    case (".snd", _, _), ("dns.", _, _): return .next
-    case ("fLaC", _, _): return .flac
-    case ("OggS", _, _): return .ogg
-    case ("#!AM", let rest, _) where rest.hasPrefix("R"): return .amr
-    case (_, "ftyp", let brand):
-      switch brand {
-      case "M4A ", "M4P ": return .m4a
-      case "M4B ": return .m4b
-      case _ where brand.hasPrefix("3gp"): return .threeGP
-      case _ where brand.hasPrefix("3g2"): return .threeGP2
-      default: return .mp4
-      }
-    case (_, "moov", _), (_, "mdat", _), (_, "wide", _): return .mp4
-    default: break
+    let any = UInt8(ascii: "?")
+    let found = starts.first { known in
+      start.count >= known.bytes.count
+        && zip(start, known.bytes).allSatisfy { $0 == $1 || $1 == any }
     }
+    if let found { return found.container }
     guard start.count >= 4 else { return nil }
     if start[0] == 0x0B, start[1] == 0x77 { return .ac3 }
     guard start[0] == 0xFF, start[1] & 0xE0 == 0xE0 else { return nil }
@@ -53,15 +41,4 @@ extension Container {
     default: return .mp1
     }
   }
-
-  /// True if libavformat's demuxer passes over ID3 tags before the file, and reads them.
-  var passesOverTags: Bool {
-    switch self {
-    case .adts, .mp3, .mp2, .mp1, .ac3, .flac, .amr: true
-    default: false
-    }
-  }
-
-  /// True if the file consists of frames, each with a header, that can be found in the middle of a stream.
-  var isMadeOfFrames: Bool { [.adts, .mp3, .mp2, .mp1, .ac3].contains(self) }
 }

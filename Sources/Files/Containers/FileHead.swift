@@ -88,15 +88,8 @@ struct FileHead {
     guard isKnown, ID3Tag.byteCount(start.slice(at: 0, count: 12)) == nil else {
       return .foreign(container.description)
     }
-    let grammar: ChunkGrammar? =
-      switch container {
-      case .wave: .riff(bigEndian: start.name(at: 0) == "RIFX")
-      case .rf64: .riff(bigEndian: false)
-      case .wave64: .wave64
-      case .aiff, .aifc: .aiff
-      case .caf: .caf
-      default: nil
-      }
+    let grammar =
+      start.name(at: 0) == "RIFX" ? .riff(bigEndian: true) : container.grammar
     var head = FileHead(container: container, grammar: grammar)
     let hasSound =
       switch container {

@@ -23,14 +23,7 @@ extension SoundFile {
     in store: any ByteStore, container: Container, format: PCMFormat, dataAlignment: Int64 = 1
   ) throws(SoundFileError) -> SoundFile {
     try checkFormat(format, container, path: store.name)
-    let grammar: ChunkGrammar? =
-      switch container {
-      case .wave, .rf64: .riff(bigEndian: false)
-      case .aiff, .aifc: .aiff
-      case .caf: .caf
-      case .wave64: .wave64
-      default: nil
-      }
+    let grammar = container.grammar
     var state = State(
       container: container, grammar: grammar, isBigEndian: grammar?.isBigEndian ?? true,
       soundOffset: 0, dataOffset: 0, dataBytes: 0, before: [], after: [])

@@ -87,12 +87,10 @@ package enum MediaFiles {
   package static func correctedBytes(
     of format: StreamFormat, inStream container: Container
   ) -> Int? {
-    switch (container, format) {
-    case (.wave, _), (.next, _), (.caf, .pcm): return 0
-    case (.caf, .packets(let format)): return CAFBody.isListed(format) ? nil : 0
-    case (.adts, _), (.mp3, _), (.mp2, _), (.ac3, _), (.amr, _), (.flac, _): return 0
-    case (.ogg, _): return OggPage.maximumBytes
-    default: return nil
+    switch format {
+    case .packets(let format) where container == .caf: CAFBody.isListed(format) ? nil : 0
+    case .pcm where container == .caf: 0
+    default: container == .ogg ? OggPage.maximumBytes : container.isStreamable ? 0 : nil
     }
   }
 

@@ -49,11 +49,8 @@ enum InfoKeys {
 
   /// Returns true if files of packets in this container store a tag.
   static func keeps(_ key: String, in container: Container) -> Bool {
-    switch container {
-    case _ where container.isMPEG4: inMPEG4.contains(key)
-    case .ac3, .amr, .mp2, .mp1, .next: false
-    default: pairs.contains { $0.key == key }
-    }
+    container.isMPEG4
+      ? inMPEG4.contains(key) : container.storesTags && pairs.contains { $0.key == key }
   }
 
   /// Replaces libavformat's keys, which it writes into CAF files, by Core Audio's keys.

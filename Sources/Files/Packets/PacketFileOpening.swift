@@ -24,37 +24,23 @@ struct PacketFileOpening {
   }
 
   private func openContainer() throws(SoundFileError) -> Opened {
-    switch container {
+    switch container.structure {
     case .caf: return Opened(source: try CAFFile.open(store))
-    case .m4a, .m4b, .mp4, .threeGP, .threeGP2: return try openMPEG4()
+    case .mpeg4: return try openMPEG4()
     case .ogg: return try openOgg()
-    case .wave, .rf64, .wave64, .aiff, .aifc, .next: return try openChunked()
-    case .adts, .mp3, .mp2, .mp1, .ac3, .flac, .amr: return try openStream()
-    case .other:
+    case .chunks: return try openChunked()
+    case .frames, .stream: return try openStream()
+    case .foreign:
       throw SoundFileError(.unsupportedContainer(container.description), path: store.name)
     }
   }
 
   /// Returns libavformat's demuxer name for the container.
   private func name() throws(SoundFileError) -> String {
-    switch container {
-    case .aiff, .aifc: return "aiff"
-    case .caf: return "caf"
-    case .wave, .rf64: return "wav"
-    case .wave64: return "w64"
-    case .next: return "au"
-    case .m4a, .m4b, .mp4, .threeGP, .threeGP2: return "mp4"
-    case .adts: return "aac"
-    case .mp3, .mp2, .mp1: return "mp3"
-    case .ac3:
-      // AC-3 and Enhanced AC-3 differ in the header's version field.
-      let head = try store.bytes(at: 0, count: 6)
-      return head.map { $0[5] >> 3 > 10 } == true ? "eac3" : "ac3"
-    case .flac: return "flac"
-    case .ogg: return "ogg"
-    case .amr: return "amr"
-    case .other: return ""
-    }
+    guard container == .ac3 else { return container.demuxer }
+    // AC-3 and Enhanced AC-3 differ in the header's version field.
+    let head = try store.bytes(at: 0, count: 6)
+    return head.map { $0[5] >> 3 > 10 } == true ? "eac3" : "ac3"
   }
 
   func describe(_ demuxer: Demuxer) throws(SoundFileError) -> PacketSource {

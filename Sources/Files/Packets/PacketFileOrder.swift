@@ -37,8 +37,3 @@ enum PacketFileOrder {
     }
   }
 }
-
-extension Container {
-  /// True for MPEG-4 and the containers based on it.
-  var isMPEG4: Bool { [.m4a, .m4b, .mp4, .threeGP, .threeGP2].contains(self) }
-}

@@ -46,26 +46,8 @@ package final class PacketFileWriter {
   package static func canWrite(_ format: PacketFormat, in container: Container) -> Bool {
     guard format.sampleRate >= 1, format.sampleRate <= 1_000_000, (1...64).contains(format.channels)
     else { return false }
-    let codec = format.codec
-    switch container {
-    case .caf: return codec != .vorbis
-    case .m4a, .m4b: return [.aac, .aacHE, .aacHEv2, .alac, .ac3].contains(codec)
-    case .mp4:
-      return [.aac, .aacHE, .aacHEv2, .alac, .ac3, .eac3, .flac, .opus, .mp3].contains(codec)
-    case .threeGP, .threeGP2:
-      return [.aac, .aacHE, .aacHEv2, .amrNarrow, .amrWide].contains(codec)
-    case .adts: return [.aac, .aacHE, .aacHEv2].contains(codec)
-    case .mp3: return codec == .mp3 && format.channels <= 2
-    case .mp2: return codec == .mp2
-    case .ac3: return codec == .ac3 || codec == .eac3
-    case .flac: return codec == .flac
-    case .ogg: return codec == .opus || codec == .vorbis || codec == .flac
-    case .amr: return (codec == .amrNarrow || codec == .amrWide) && format.channels == 1
-    case .wave: return [.ulaw, .alaw, .msIMA, .gsm, .mp3].contains(codec)
-    case .aifc: return [.ulaw, .alaw, .ima4].contains(codec)
-    case .next: return codec == .ulaw || codec == .alaw
-    case .aiff, .rf64, .wave64, .mp1, .other: return false
-    }
+    return container.isWritable && container.codecs.contains(format.codec)
+      && format.channels <= container.mostChannels
   }
 
   /// Creates a writer on a store, which should be empty. Nothing is written before the first
@@ -177,9 +159,9 @@ package final class PacketFileWriter {
     let facts = try facts()
     frames = PacketFrames.counter(format.codec, facts.extradata)
     let new: any PacketFileBody =
-      switch container {
+      switch container.structure {
       case .caf: try CAFBody(store, format, facts)
-      case .m4a, .m4b, .mp4, .threeGP, .threeGP2: try MPEG4Body(store, container, format, facts)
+      case .mpeg4: try MPEG4Body(store, container, format, facts)
       default: try StreamBody(store, container, format, facts)
       }
     body = new

@@ -41,19 +41,8 @@ final class StreamBody: PacketFileBody {
       primingFrames: primingFrames, bitRate: facts.bitRate,
       metadata: InfoKeys.metadata(facts.tags, container: container))
     if container == .adts, !facts.tags.isEmpty { settings.options["write_id3v2"] = "1" }
-    muxer = try Muxer(store, name: Self.name(container, format.codec), settings)
+    muxer = try Muxer(store, name: container.muxer?(format.codec) ?? container.demuxer, settings)
     dataOffset = muxer.position
-  }
-
-  private static func name(_ container: Container, _ codec: Codec) -> String {
-    switch container {
-    case .ac3: codec == .eac3 ? "eac3" : "ac3"
-    case .ogg: codec == .opus ? "opus" : "ogg"
-    case .wave: "wav"
-    case .aifc: "aiff"
-    case .next: "au"
-    default: container.rawValue
-    }
   }
 
   func append(

@@ -48,9 +48,9 @@ package struct SoundFormat {
   /// Significant bits of a sample for lossless codecs.
   private let losslessBits: Int
 
-  /// The file name extensions that select a container. (No encoder writes MPEG Layer 1.)
+  /// The file name extensions that select a container.
   package static var extensions: String {
-    Container.allCases.filter { $0 != .mp1 }.flatMap(\.extensions).reduce(into: [String]()) {
+    Container.allCases.filter(\.isWritable).flatMap(\.extensions).reduce(into: [String]()) {
       if !$0.contains($1) { $0.append($1) }
     }.map { ".\($0)" }.joined(separator: ", ")
   }
@@ -94,17 +94,9 @@ package struct SoundFormat {
   }
 
   private static func usualCoding(of container: Container, _ path: String) -> SoundCoding? {
-    switch container {
-    case .aiff, .aifc, .caf, .wave, .rf64, .wave64, .next, .other: nil
-    case .m4a, .mp4, .m4b, .threeGP, .threeGP2, .adts: .packets(.aac)
-    case .mp3: .packets(.mp3)
-    case .mp2: .packets(.mp2)
-    case .mp1: .packets(.mp1)
-    case .ac3: .packets(.ac3)
-    case .flac: .packets(.flac)
-    case .ogg: .packets(path.pathExtension.lowercased() == ".opus" ? .opus : .vorbis)
-    case .amr: .packets(.amrNarrow)
-    }
+    if container.holdsPCM { return nil }
+    return path.pathExtension.lowercased() == ".opus"
+      ? .packets(.opus) : container.codecs.first.map(SoundCoding.packets)
   }
 
   /// Returns the format of the file's sound.

@@ -296,39 +296,3 @@ public func AudioFileOptimize(_ inAudioFile: AudioFileID) -> OSStatus {
     try onFile { () throws(SoundFileError) in try media.optimize() }
   }
 }
-
-extension Container {
-  /// The Core Audio file type.
-  var typeID: AudioFileTypeID {
-    switch self {
-    case .aiff: kAudioFileAIFFType
-    case .aifc: kAudioFileAIFCType
-    case .caf: kAudioFileCAFType
-    case .wave: kAudioFileWAVEType
-    case .rf64: kAudioFileRF64Type
-    case .wave64: kAudioFileWave64Type
-    case .next: kAudioFileNextType
-    case .m4a: kAudioFileM4AType
-    case .mp4: kAudioFileMPEG4Type
-    case .m4b: kAudioFileM4BType
-    case .threeGP: kAudioFile3GPType
-    case .threeGP2: kAudioFile3GP2Type
-    case .adts: kAudioFileAAC_ADTSType
-    case .mp3: kAudioFileMP3Type
-    case .mp2: kAudioFileMP2Type
-    case .mp1: kAudioFileMP1Type
-    case .ac3: kAudioFileAC3Type
-    case .flac: kAudioFileFLACType
-    case .ogg: kAudioFileOggType
-    case .amr: kAudioFileAMRType
-    // Core Audio has no types for these.
-    case .other: 0
-    }
-  }
-
-  /// Creates a container from a Core Audio file type; nil if the type is not supported.
-  init?(typeID: AudioFileTypeID) {
-    guard let kind = Self.allCases.first(where: { $0.typeID == typeID }) else { return nil }
-    self = kind
-  }
-}

@@ -148,7 +148,7 @@ extension Container {
     ]
     return kinds.flatMap { kind, sizes in
       sizes.flatMap { bits in
-        (bits > 8 ? [isBigEndian, !isBigEndian] : [false]).map {
+        (bits > 8 ? [self.isBigEndian, !self.isBigEndian] : [false]).map {
           PCMFormat(
             sampleRate: 44_100, channels: 1, kind: kind, bitsPerSample: bits, isBigEndian: $0)
         }
@@ -176,80 +176,5 @@ extension Container {
     var ids: [AudioFormatID] = []
     for id in writtenFormats.map(\.mFormatID) where !ids.contains(id) { ids.append(id) }
     return ids
-  }
-
-  /// The HFS type codes for files of this type.
-  fileprivate var typeCodes: [UInt32] {
-    let codes: [String] =
-      switch self {
-      case .aiff: ["AIFF"]
-      case .aifc: ["AIFC"]
-      case .caf: ["caff"]
-      case .wave: ["WAVE"]
-      case .rf64, .wave64, .threeGP, .threeGP2, .ogg, .amr, .flac, .other: []
-      case .next: ["ULAW"]
-      case .m4a: ["M4A ", "m4af"]
-      case .mp4: ["mpg4", "mp4f"]
-      case .m4b: ["M4B ", "m4bf"]
-      case .adts: ["adts"]
-      case .mp3: ["MPG3", "mpg3", "Mp3 ", "MP3 "]
-      case .mp2: ["MPG2", "mpg2"]
-      case .mp1: ["MPG1", "mpg1"]
-      case .ac3: ["ac-3"]
-      }
-    return codes.map { $0.utf8.reduce(0) { $0 << 8 | UInt32($1) } }
-  }
-
-  /// The uniform type identifiers (UTIs) of this type.
-  fileprivate var typeIdentifiers: [String] {
-    switch self {
-    case .aiff: ["public.aiff-audio"]
-    case .aifc: ["public.aifc-audio"]
-    case .caf: ["com.apple.coreaudio-format"]
-    case .wave: ["com.microsoft.waveform-audio"]
-    case .rf64: ["public.rf64-audio"]
-    case .wave64: ["com.sony.wave64"]
-    case .next: ["public.au-audio", "public.ulaw-audio"]
-    case .m4a: ["public.mpeg-4-audio", "com.apple.m4a-audio"]
-    case .mp4: ["public.mpeg-4"]
-    case .m4b: ["com.apple.protected-mpeg-4-audio-b"]
-    case .threeGP: ["public.3gpp"]
-    case .threeGP2: ["public.3gpp2"]
-    case .adts: ["public.aac-audio"]
-    case .mp3: ["public.mp3"]
-    case .mp2: ["public.mp2"]
-    case .mp1: ["public.mp1"]
-    case .ac3: ["public.ac3-audio"]
-    case .flac: ["org.xiph.flac"]
-    case .ogg: ["org.xiph.ogg-audio"]
-    case .amr: ["org.3gpp.adaptive-multi-rate-audio"]
-    case .other: []
-    }
-  }
-
-  fileprivate var mimeTypes: [String] {
-    switch self {
-    case .aiff: ["audio/aiff", "audio/x-aiff"]
-    case .aifc: ["audio/aiff", "audio/x-aiff"]
-    case .caf: ["audio/x-caf"]
-    case .wave: ["audio/vnd.wave", "audio/wav", "audio/wave", "audio/x-wav"]
-    case .rf64: ["audio/wav", "audio/x-wav"]
-    case .wave64: ["audio/x-w64"]
-    case .next: ["audio/basic", "audio/au", "audio/x-au", "audio/snd"]
-    case .m4a: ["audio/x-m4a", "audio/mp4"]
-    case .mp4: ["audio/mp4", "video/mp4", "audio/mpeg4"]
-    case .m4b: ["audio/x-m4b", "audio/mp4"]
-    case .threeGP: ["audio/3gpp", "video/3gpp"]
-    case .threeGP2: ["audio/3gpp2", "video/3gpp2"]
-    case .adts: ["audio/aac", "audio/aacp", "audio/x-aac"]
-    case .mp3: ["audio/mpeg", "audio/mp3", "audio/x-mp3", "audio/x-mpeg"]
-    case .mp2: ["audio/mpeg", "audio/x-mp2"]
-    case .mp1: ["audio/mpeg", "audio/x-mp1"]
-    case .ac3: ["audio/ac3", "audio/x-ac3"]
-    case .flac: ["audio/flac", "audio/x-flac"]
-    case .ogg: ["audio/ogg", "application/ogg"]
-    case .amr: ["audio/amr", "audio/amr-wb"]
-    case .other: []
-    }
   }
 }

@@ -110,43 +110,6 @@ extension PCMFormat {
   }
 }
 
-extension Codec {
-  /// A format ID for Vorbis, which has none on Apple's systems. It is a four-character code like
-  /// Apple's.
-  private static var vorbisID: AudioFormatID { 0x766F_7262 }
-
-  /// The Core Audio format ID of the codec.
-  var formatID: AudioFormatID {
-    switch self {
-    case .aac: kAudioFormatMPEG4AAC
-    case .aacHE: kAudioFormatMPEG4AAC_HE
-    case .aacHEv2: kAudioFormatMPEG4AAC_HE_V2
-    case .alac: kAudioFormatAppleLossless
-    case .flac: kAudioFormatFLAC
-    case .opus: kAudioFormatOpus
-    case .vorbis: Self.vorbisID
-    case .mp1: kAudioFormatMPEGLayer1
-    case .mp2: kAudioFormatMPEGLayer2
-    case .mp3: kAudioFormatMPEGLayer3
-    case .ima4: kAudioFormatAppleIMA4
-    case .msIMA: kAudioFormatDVIIntelIMA
-    case .ulaw: kAudioFormatULaw
-    case .alaw: kAudioFormatALaw
-    case .gsm: kAudioFormatMicrosoftGSM
-    case .ac3: kAudioFormatAC3
-    case .eac3: kAudioFormatEnhancedAC3
-    case .amrNarrow: kAudioFormatAMR
-    case .amrWide: kAudioFormatAMR_WB
-    }
-  }
-
-  /// Creates a codec from a format ID; nil if there is no such codec.
-  init?(formatID: AudioFormatID) {
-    guard let codec = Self.allCases.first(where: { $0.formatID == formatID }) else { return nil }
-    self = codec
-  }
-}
-
 extension PacketFormat {
   /// The bit depths of the flags kAppleLosslessFormatFlag_…, which start at 1. FLAC uses the same
   /// flags.
