@@ -70,9 +70,9 @@ plugins: deps ## Builds the LV2 plugins, complete, into .build/lv2 (about 10 s).
 demo: deps ## Makes three sound files and plays them, locked to one sample, through plugins (about 2 min from a fresh clone).
 	@$(MAKE) --no-print-directory -C Plugins NAMES='preset-eq limiter'
 	Tests/Tools/Gates/build --product make-sessions
-	.build/debug/make-sessions sessions/demo
+	.build-tests/release/make-sessions sessions/demo
 	Tests/Tools/Gates/build --product cuejack
-	LV2_PATH="$(CURDIR)/.build/lv2" .build/debug/cuejack play \
+	LV2_PATH="$(CURDIR)/.build/lv2" .build-tests/release/cuejack play \
 	  sessions/demo/drums.wav sessions/demo/bass.aiff sessions/demo/chords.caf \
 	  --plugin 'urn:cuejack:plugins:preset-eq#rock' --plugin urn:cuejack:plugins:limiter
 
@@ -99,7 +99,7 @@ without-rubberband: deps ## Proves that the library works without Rubber Band, w
 	@Tests/Tools/Gates/without-rubberband
 
 .PHONY: check
-check: deps lint embedded-check ## The quick part of the gate: form, the real-time rules, and the tests that start no server or program (about 2 min after a build).
+check: deps lint embedded-check ## The quick part of the gate: form, the real-time rules, and the tests without tags (about 1 min after a build).
 	@Tests/Tools/Gates/tests --by-hand
 
 # The test runner's summary is the last thing printed.
@@ -114,7 +114,7 @@ docs: release ## Makes the pages of the Swift API in .build/docs, for a web serv
 
 .PHONY: tables
 tables: ## Writes the tables of options in docs/command.md from the command's help (about 1 s after `build`).
-	@.build/debug/cuejack manual docs/command.md
+	@.build-tests/release/cuejack manual docs/command.md
 
 .PHONY: proof
 proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues, an hour of recording, 200 starts, 20 restarts, 2,000 kills of sessions, ten minutes of a session of 60 tracks, the longest cycles of ten minutes, more random calls, 300 faults of saves, pairs of calls under two sanitizers (hours: one recording lasts an hour).

@@ -227,10 +227,12 @@ let package = Package(
     // What the tests stand on, and the tests of that.
     .target(name: "CTestSupport", dependencies: ["CJack"], path: "Tests/Support/CTestSupport"),
     .target(name: "CProbe", path: "Tests/Support/CProbe"),
+    .target(name: "TestTags", path: "Tests/Support/TestTags", swiftSettings: relaxed),
     .target(
       name: "TestSupport",
       dependencies: [
-        "CJack", "CRealTime", "CTestSupport", "RealTime", "Server", "System", "Timeline",
+        "CJack", "CRealTime", "CTestSupport", "RealTime", "Server", "System", "TestTags",
+        "Timeline",
       ],
       path: "Tests/Support/TestSupport", exclude: ["PipeWire"], swiftSettings: relaxed),
     .executableTarget(
@@ -351,8 +353,8 @@ let package = Package(
 
     // Sound files, their C functions, the headers and the command line.
     .target(
-      name: "FileSupport", dependencies: ["CSndfile"], path: "Tests/Support/FileSupport",
-      swiftSettings: relaxed),
+      name: "FileSupport", dependencies: ["CSndfile", "TestTags"],
+      path: "Tests/Support/FileSupport", swiftSettings: relaxed),
     .testTarget(
       name: "FilesTests",
       dependencies: ["CSndfile", "Codecs", "Files", "FileSupport", "RealTime", "System"],

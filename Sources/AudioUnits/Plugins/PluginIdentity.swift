@@ -1,4 +1,5 @@
 package import PluginHost
+import System
 
 /// The numbers by which LV2 plugins are components.
 package enum PluginIdentity {
@@ -45,10 +46,7 @@ package enum PluginIdentity {
   /// Returns four letters and digits, the same for a URI everywhere and always: they follow from its 64-bit
   /// FNV-1a hash.
   private static func subtype(_ uri: String, _ attempt: Int) -> UInt32 {
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in Array(uri.utf8) + Array(repeating: 0, count: attempt) {
-      hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3
-    }
+    var hash = FNVHash(Array(uri.utf8) + Array(repeating: 0, count: attempt)).value
     let characters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
     var code: UInt32 = 0
     for _ in 0..<4 {

@@ -74,24 +74,3 @@ enum FileFacts {
     }
   }
 }
-
-/// The 64-bit FNV-1a hash: tells damaged and changed data, not data that somebody has made to match.
-struct FNVHash {
-  private var value: UInt64 = 0xcbf2_9ce4_8422_2325
-
-  mutating func add(_ bytes: some Sequence<UInt8>) {
-    for byte in bytes { value = (value ^ UInt64(byte)) &* 0x100_0000_01b3 }
-  }
-
-  mutating func add(_ number: UInt64) {
-    for shift in stride(from: UInt64(0), to: 64, by: 8) {
-      value = (value ^ (number >> shift & 0xff)) &* 0x100_0000_01b3
-    }
-  }
-
-  /// The hash in 16 hexadecimal digits.
-  var text: String {
-    let digits = String(value, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
-  }
-}

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import Synchronization
+import System
 
 /// The journal of the edits that `session.json` does not have yet: a text file, a line per edit.
 ///
@@ -78,7 +79,7 @@ package final class SessionJournal: Sendable {
   /// Appends an edit.
   ///
   /// - Parameter base: Checksum of the `session.json` that the journal's edits belong to.
-  func append(_ edit: SessionEdit, base: UInt64) throws(SessionError) {
+  func append(_ edit: SessionEdit, base: FNVHash) throws(SessionError) {
     try state.withLock { state throws(SessionError) in
       if let failure = state.failure { throw failure }
       try write(edit.json, base, &state)
@@ -88,7 +89,7 @@ package final class SessionJournal: Sendable {
   }
 
   /// Notes the folders of states that a save is about to write or replace, and waits until they are on disk.
-  func noteStates(_ states: [String], base: UInt64) throws(SessionError) {
+  func noteStates(_ states: [String], base: FNVHash) throws(SessionError) {
     try state.withLock { state throws(SessionError) in
       let start = state.bytes
       try writeNow(Self.line(of: states), base, &state)
@@ -99,10 +100,10 @@ package final class SessionJournal: Sendable {
 
   /// Notes the checksum of the `session.json` that is about to be written, and waits until all is
   /// on disk.
-  func noteSave(_ checksum: UInt64, base: UInt64) throws(SessionError) {
+  func noteSave(_ checksum: FNVHash, base: FNVHash) throws(SessionError) {
     try state.withLock { state throws(SessionError) in
       let start = state.saving.upperBound == state.bytes ? state.saving.lowerBound : state.bytes
-      try writeNow(.table(["saving": .text(hexadecimal(checksum))]), base, &state)
+      try writeNow(.table(["saving": .text(checksum.text)]), base, &state)
       state.saving = start..<state.bytes
     }
   }
@@ -135,7 +136,7 @@ package final class SessionJournal: Sendable {
   }
 
   /// Replaces all edits by one that sets the whole document. Writes the file anew if it is gone.
-  func compact(to document: SessionDocument, base: UInt64) throws(SessionError) {
+  func compact(to document: SessionDocument, base: FNVHash) throws(SessionError) {
     try state.withLock { state throws(SessionError) in
       var bytes = Self.header(base) + Self.line(SessionEdit.replace(document.json).json)
       if !state.states.isEmpty { bytes += Self.line(Self.line(of: state.states.sorted())) }
@@ -159,7 +160,8 @@ package final class SessionJournal: Sendable {
   }
 
   /// Appends a line, behind the first one if there is none.
-  private func write(_ json: JSONValue, _ base: UInt64, _ state: inout State) throws(SessionError) {
+  private func write(_ json: JSONValue, _ base: FNVHash, _ state: inout State) throws(SessionError)
+  {
     // Half a line would hide the lines after it.
     if state.isTorn {
       guard ftruncate(state.descriptor, off_t(state.bytes)) == 0 else {
@@ -178,7 +180,7 @@ package final class SessionJournal: Sendable {
   }
 
   /// Appends a line, and waits until all is on disk.
-  private func writeNow(_ json: JSONValue, _ base: UInt64, _ state: inout State)
+  private func writeNow(_ json: JSONValue, _ base: FNVHash, _ state: inout State)
     throws(SessionError)
   {
     let start = state.bytes
@@ -213,15 +215,15 @@ package final class SessionJournal: Sendable {
 
   private static func line(_ json: JSONValue) -> [UInt8] {
     let bytes = json.bytes(isPretty: false)
-    return Array("\(hexadecimal(checksum(bytes))) ".utf8) + bytes + [0x0A]
+    return Array("\(FNVHash(bytes).text) ".utf8) + bytes + [0x0A]
   }
 
   private static func line(of states: [String]) -> JSONValue {
     .table(["states": .list(states.map { .text($0) })])
   }
 
-  private static func header(_ base: UInt64) -> [UInt8] {
-    line(.table(["base": .text(hexadecimal(base)), "version": .integer(1)]))
+  private static func header(_ base: FNVHash) -> [UInt8] {
+    line(.table(["base": .text(base.text), "version": .integer(1)]))
   }
 
   /// The undamaged part of a journal.
@@ -243,7 +245,7 @@ package final class SessionJournal: Sendable {
   /// Reads a journal up to the first damaged line.
   ///
   /// - Parameter checksum: Checksum of the current `session.json`.
-  static func read(_ bytes: [UInt8], for checksum: UInt64) -> Contents {
+  static func read(_ bytes: [UInt8], for checksum: FNVHash) -> Contents {
     var contents = Contents()
     var base: String?
     var edits: [SessionEdit] = []
@@ -266,7 +268,7 @@ package final class SessionJournal: Sendable {
         }
         base = text
       } else if let text = json.members?["saving"]?.string {
-        if text == hexadecimal(checksum) { saved = edits.count }
+        if text == checksum.text { saved = edits.count }
       } else if let states = json.members?["states"]?.elements {
         contents.states.formUnion(states.compactMap(\.string))
       } else {
@@ -281,7 +283,7 @@ package final class SessionJournal: Sendable {
     }
     if let saved {
       contents.edits = Array(edits[saved...])
-    } else if base == hexadecimal(checksum) {
+    } else if base == checksum.text {
       contents.edits = edits
     } else {
       contents.foreignEdits = edits.count
@@ -297,22 +299,9 @@ package final class SessionJournal: Sendable {
   private static func value(of line: ArraySlice<UInt8>) -> JSONValue? {
     guard line.count > 17, line[line.startIndex + 16] == 0x20 else { return nil }
     let json = Array(line.dropFirst(17))
-    guard String(decoding: line.prefix(16), as: UTF8.self) == hexadecimal(checksum(json)) else {
+    guard String(decoding: line.prefix(16), as: UTF8.self) == FNVHash(json).text else {
       return nil
     }
     return try? JSON5Parser.parse(json)
   }
-}
-
-/// Returns the FNV-1a checksum of bytes. It detects damage, not forgery.
-func checksum(_ bytes: some Sequence<UInt8>) -> UInt64 {
-  var sum: UInt64 = 0xcbf2_9ce4_8422_2325
-  for byte in bytes { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01b3 }
-  return sum
-}
-
-/// Formats a number as 16 hexadecimal digits.
-func hexadecimal(_ number: UInt64) -> String {
-  let digits = String(number, radix: 16)
-  return String(repeating: "0", count: 16 - digits.count) + digits
 }

@@ -15,7 +15,7 @@ package final class SessionStore: Sendable {
     var document: SessionDocument
     /// The document of `session.json`, as it was read or written last, and the file's checksum.
     var saved: SessionDocument
-    var base: UInt64
+    var base: FNVHash
     /// Whether the document has edits that `session.json` does not have.
     var isEdited: Bool
   }
@@ -46,7 +46,7 @@ package final class SessionStore: Sendable {
     journal = try SessionJournal(folder, continuing: SessionJournal.Contents())
     notices = []
     state = Mutex(
-      State(document: document, saved: document, base: checksum(bytes), isEdited: false))
+      State(document: document, saved: document, base: FNVHash(bytes), isEdited: false))
   }
 
   /// Opens a session, locks it, and restores the edits of its journal.
@@ -87,7 +87,7 @@ package final class SessionStore: Sendable {
     /// Number of edits from the journal.
     package let restored: Int
     package let notices: [String]
-    fileprivate let base: UInt64
+    fileprivate let base: FNVHash
     fileprivate let journal: SessionJournal.Contents
   }
 
@@ -105,7 +105,7 @@ package final class SessionStore: Sendable {
         file: path, action: "open", code: 2, text: "no such file: this folder is no session")
     }
     let document = try parse(bytes, path: path)
-    let base = checksum(bytes)
+    let base = FNVHash(bytes)
     var contents = SessionJournal.Contents()
     if let bytes = try folder.contents(of: SessionJournal.file, limit: SessionJournal.mostBytes) {
       contents = SessionJournal.read(bytes, for: base)
@@ -292,7 +292,7 @@ package final class SessionStore: Sendable {
     }
     try adopt(document, merge.changes)
     try state.withLock { state throws(SessionError) in
-      let base = checksum(bytes)
+      let base = FNVHash(bytes)
       try journal.compact(to: document, base: base)
       state.document = document
       state.saved = theirs
@@ -303,9 +303,9 @@ package final class SessionStore: Sendable {
 
   /// Returns the contents of `session.json` if another program has changed it; nil if it is as it was
   /// read or written last, or missing.
-  private func changedFile(_ base: UInt64) throws(SessionError) -> [UInt8]? {
+  private func changedFile(_ base: FNVHash) throws(SessionError) -> [UInt8]? {
     guard let bytes = try folder.contents(of: Self.file, limit: Self.mostBytes) else { return nil }
-    return checksum(bytes) == base ? nil : bytes
+    return FNVHash(bytes) == base ? nil : bytes
   }
 
   /// Writes `session.json`, removes the states that it no longer names, and empties the journal. After a
@@ -323,7 +323,7 @@ package final class SessionStore: Sendable {
         throw .changedOutside(file: "\(folder.path)/\(Self.file)", what: "a moment ago")
       }
       let bytes = try Self.writableText(of: document, folder)
-      let sum = checksum(bytes)
+      let sum = FNVHash(bytes)
       if state.isEdited, journal.isGone {
         try journal.compact(to: state.document, base: state.base)
       }

@@ -49,11 +49,10 @@ package struct SoundFormat {
   private let losslessBits: Int
 
   /// The file name extensions that select a container.
-  package static var extensions: String {
+  package static let extensions =
     Container.allCases.filter(\.isWritable).flatMap(\.extensions).reduce(into: [String]()) {
       if !$0.contains($1) { $0.append($1) }
     }.map { ".\($0)" }.joined(separator: ", ")
-  }
 
   /// Takes the container from the file's name, and the coding from `coding` and `bits` or the container.
   package init(

@@ -4,7 +4,7 @@ import Testing
 
 /// Random calls through the C interface on a running server. `CUEJACK_STRESS_SEED` and
 /// `CUEJACK_STRESS_CALLS` have the same meaning as in `StressTests`.
-@Suite struct APIStressTests {
+@Suite(.tags(.server, .program)) struct APIStressTests {
   @Test(arguments: [false, true]) func randomCallsAndRaces(isSanitized: Bool) throws {
     let settings = ProcessInfo.processInfo.environment
     let seed = settings["CUEJACK_STRESS_SEED"] ?? "\(UInt64.random(in: 1...999_999))"

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `CUEJACK_CHECK_CALLBACKS` and the callbacks of `checked.c`, on a server of its own.
-@Suite struct CallbackCheckTests {
+@Suite(.tags(.server, .program)) struct CallbackCheckTests {
   /// Runs the program, and returns what it prints on standard error.
   private func messages(_ arguments: [String] = [], checks: String?) throws -> [String] {
     let server = try JackDaemon(period: 4096, synchronous: false)

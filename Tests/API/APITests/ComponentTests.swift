@@ -4,7 +4,7 @@ import Testing
 
 /// Every audio unit of the library, of lv2-examples and of mda-lv2, by `components.c`. `make conformance` does the
 /// same with the plugins of all Debian packages.
-@Suite struct ComponentTests {
+@Suite(.tags(.program)) struct ComponentTests {
   /// Lines of a command that lists files.
   private func lines(_ command: String, _ arguments: String...) throws -> [String] {
     try run(command, arguments).output.split(separator: "\n").map(String.init)

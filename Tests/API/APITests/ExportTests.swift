@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The library must export exactly the functions that its headers declare.
-@Suite struct ExportTests {
+@Suite(.tags(.program)) struct ExportTests {
   @Test func theLibraryExportsWhatTheHeadersDeclare() throws {
     // Headers for a newer glibc leave its functions out.
     let declared = try PublicHeaders.functions().union(["strlcpy", "strlcat"])

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Everything that a C or C++ program needs must be installed by `make install`.
-@Suite struct InstallTests {
+@Suite(.tags(.server, .program)) struct InstallTests {
   @Test func cAndCxxProgramsBuildAndRun() throws {
     let program = """
       #include <AudioToolbox/AudioToolbox.h>

@@ -4,7 +4,7 @@ import Testing
 
 /// The installed library as a file: its name, its symbol versions, its debug information, and the package
 /// that CMake finds.
-@Suite struct InstalledLibraryTests {
+@Suite(.tags(.server, .program)) struct InstalledLibraryTests {
   /// A program that prints two numbers.
   private static let program = """
     #include <AudioToolbox/AudioToolbox.h>

@@ -3,7 +3,9 @@ import Testing
 
 /// Many queues on a running server start on one frame and stay on it, whatever cycles come late or not
 /// at all. Ten minutes of it run in `make proof`, a part of that in `make test`.
-@Suite(.serialized, .disabled(if: isSanitized, "a sanitized cycle takes too long"))
+@Suite(
+  .tags(.server, .program), .serialized,
+  .disabled(if: isSanitized, "a sanitized cycle takes too long"))
 struct LockstepTests {
   @Test func sixtyClientsStayOnOneFrame() throws {
     try count(

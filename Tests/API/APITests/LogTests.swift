@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The log of the library in a program that uses the C API.
-@Suite struct LogTests {
+@Suite(.tags(.program)) struct LogTests {
   /// Runs `nulls.c`, in which many calls fail, and returns what it prints on standard error.
   private func messages(level: String) throws -> [Substring] {
     let binary = try ProgramBuilds.shared.get().build("nulls.c", isSanitized: false)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Programs of an ordinary user who may lock little memory, with a server of that user.
-@Suite struct MemoryLimitTests {
+@Suite(.tags(.program)) struct MemoryLimitTests {
   /// Whether this process may become another user, with shared memory of its own.
   private static let isPermitted: Bool = {
     getuid() == 0 && (try? run("unshare", ["--mount", "setpriv", "--version"]))?.status == 0

@@ -7,7 +7,7 @@ import Testing
 ///
 /// `make test` runs them under AddressSanitizer. Without it run those whose subject it changes, since it
 /// creates threads and stands in for functions of the C library; in `make proof`, all of them.
-@Suite struct ProgramTests {
+@Suite(.tags(.server, .program)) struct ProgramTests {
   private static let programs = ProgramCase.all.filter {
     proof != nil || ["threads.c", "forks.c", "exits.c", "private.c"].contains($0.program)
   }
@@ -43,7 +43,7 @@ import Testing
 }
 
 /// The programs under AddressSanitizer, in two suites that run side by side.
-@Suite struct SanitizedProgramTests {
+@Suite(.tags(.server, .program)) struct SanitizedProgramTests {
   fileprivate static let programs = ProgramCase.all.filter { $0.program != "threads.c" }
 
   @Test(arguments: programs.enumerated().filter { $0.offset % 2 == 0 }.map(\.element))
@@ -59,7 +59,7 @@ import Testing
   }
 }
 
-@Suite struct OtherSanitizedProgramTests {
+@Suite(.tags(.server, .program)) struct OtherSanitizedProgramTests {
   #if RubberBand
     @Test func rateAndPitchPass() throws {
       try ProgramTests.check(.timePitch, isSanitized: true)

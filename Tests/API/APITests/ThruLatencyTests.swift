@@ -4,7 +4,7 @@ import Testing
 
 /// The latency of an output unit that plays its own input, measured by `jack_iodelay` in a loop, against that
 /// of `jack_thru`.
-@Suite struct ThruLatencyTests {
+@Suite(.tags(.server, .program)) struct ThruLatencyTests {
   /// Connects the outputs and inputs of `jack_iodelay` to a loop, and returns the frames that it measures.
   private func latency(
     through client: (input: String, output: String), _ environment: [String: String],

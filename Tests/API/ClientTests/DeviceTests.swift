@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The programs of `Tests/API/Clients` that use the hardware API.
-@Suite(.serialized) struct ClientDeviceTests {
+@Suite(.tags(.server, .program), .serialized) struct ClientDeviceTests {
   @Test(arguments: ClientProgram.Language.allCases)
   func theDefaultDeviceIsListed(language: ClientProgram.Language) throws {
     let jack = try JackDaemon(period: 256, playbackPorts: 4)

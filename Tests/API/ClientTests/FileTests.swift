@@ -4,7 +4,7 @@ import Testing
 
 /// The programs of `Tests/API/Clients` that need no server: the offline renderer, the describer and the
 /// converters.
-@Suite(.serialized) struct ClientFileTests {
+@Suite(.tags(.program), .serialized) struct ClientFileTests {
   /// A program that reads a kind of file at a rate. As C++ it reads the first kind only: the calls are the same.
   private func forEach(
     _ kinds: [Kind], _ name: String,

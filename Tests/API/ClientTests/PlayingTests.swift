@@ -4,7 +4,7 @@ import Testing
 
 /// The programs of `Tests/API/Clients` that play a file's packets: what is heard is the file, from its
 /// first frame to its last, sample by sample.
-@Suite(.serialized) struct ClientPlayerTests {
+@Suite(.tags(.server, .program), .serialized) struct ClientPlayerTests {
   @Test func aFilePlayerIsHeardWithoutPrimingAndRemainder() throws {
     try play("player") { file, _ in file.sound }
   }
@@ -104,7 +104,7 @@ import Testing
 }
 
 /// The programs of `Tests/API/Clients` that play what they mix or decode themselves.
-@Suite(.serialized) struct ClientDriverTests {
+@Suite(.tags(.server, .program), .serialized) struct ClientDriverTests {
   /// The second effect is the file itself, too: it begins later.
   @Test func aMixerInACallbackIsHeard() throws {
     let delay = 5001

@@ -4,7 +4,7 @@ import Testing
 
 /// The programs of `Tests/API/Clients` that record: what is played to them is in their file, or heard,
 /// sample by sample.
-@Suite(.serialized) struct ClientRecordingTests {
+@Suite(.tags(.server, .program), .serialized) struct ClientRecordingTests {
   /// A program, and the file that it records to.
   struct Case: Sendable, CustomStringConvertible {
     let program: ClientProgram

@@ -47,7 +47,7 @@ func linking() throws -> [String] {
   return folders.flatMap { ["-L\($0)", "-Wl,-rpath,\($0)"] } + ["-lAudioToolbox", "-lFoundation"]
 }
 
-@Suite struct HeadersTests {
+@Suite(.tags(.program)) struct HeadersTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Swift code written for Apple's systems compiles, except for its casts, and its output is captured.
-@Suite(.serialized) struct SwiftClientTests {
+@Suite(.tags(.server, .program), .serialized) struct SwiftClientTests {
   private let jack: JackDaemon
   private let card: CaptureClient
 

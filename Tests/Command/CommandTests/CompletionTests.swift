@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The completions of bash, zsh and fish, each run interactively on a pseudo-terminal.
-@Suite(.serialized) struct CompletionTests {
+@Suite(.tags(.server, .program), .serialized) struct CompletionTests {
   enum Shell: String, CaseIterable, Sendable { case bash, zsh, fish }
 
   /// A folder with a command `cuejack` that completes as the real one does, and otherwise writes its

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `cuejack convert`, compared with `ffmpeg` and `sox`.
-@Suite(.serialized) struct ConvertTests {
+@Suite(.tags(.server, .program), .serialized) struct ConvertTests {
   // MARK: Help
 
   /// Converts a file with `ffmpeg`.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A server that enters and leaves freewheel mode while a command runs.
-@Suite(.serialized) struct FreewheelTests {
+@Suite(.tags(.server, .program), .serialized) struct FreewheelTests {
   /// Lets the server run `seconds` of its time in freewheel, and then half a second in real time.
   private func toggle(_ capture: CaptureClient, _ server: JackDaemon, seconds: Int) throws {
     let frames = capture.capturedFrames

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `cuejack fx`: plugins between JACK ports.
-@Suite(.serialized) struct FxTests {
+@Suite(.tags(.server, .program), .serialized) struct FxTests {
   private static let amp = "http://lv2plug.in/plugins/eg-amp"
   private let environment: [String: String]
   private let folder: OwnFolder

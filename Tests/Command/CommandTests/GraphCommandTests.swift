@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `cuejack graph` with the graphs of running players.
-@Suite(.serialized) struct GraphCommandTests {
+@Suite(.tags(.server, .program), .serialized) struct GraphCommandTests {
   private static let amp = "http://lv2plug.in/plugins/eg-amp"
   private static let limiter = "urn:cuejack:plugins:limiter"
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `--version`, the helps, the errors for unknown subcommands, and the manual pages.
-@Suite struct HelpTests {
+@Suite(.tags(.program)) struct HelpTests {
   private static func cuejack(_ arguments: String...) throws -> CommandResult {
     try run(builtProduct(named: "cuejack").path, arguments)
   }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `cuejack play --isolate`: plugins in processes of their own.
-@Suite(.serialized) struct IsolateTests {
+@Suite(.tags(.server, .program), .serialized) struct IsolateTests {
   private static let amp = "http://lv2plug.in/plugins/eg-amp"
   private static let limiter = "urn:cuejack:plugins:limiter"
 

@@ -5,7 +5,7 @@ import Testing
 
 /// Long recordings lose nothing and do not grow in memory. An hour in `make proof`, thirty seconds in
 /// `make test`.
-@Suite(.serialized) struct LongRecordingTests {
+@Suite(.tags(.server, .program), .serialized) struct LongRecordingTests {
   /// The recorded file, for the client that keeps the server from running ahead of the recorder.
   private final class Pace: Sendable {
     let path: String

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Names of files that are not UTF-8, and files that the command replaces.
-@Suite(.serialized) struct NameTests {
+@Suite(.tags(.program), .serialized) struct NameTests {
   /// Runs a script in a folder with `ok.wav`. `$C` is the command, `$E` is the byte E9.
   private func script(_ lines: String, _ check: (CommandResult, URL) throws -> Void) throws {
     try withTemporaryFolder { folder in

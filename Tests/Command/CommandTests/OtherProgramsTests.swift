@@ -4,7 +4,7 @@ import Testing
 
 /// The table in docs/command.md of what people do with other programs: both commands of a line are run,
 /// and what they wrote or played is compared.
-@Suite(.serialized) struct OtherProgramsTests {
+@Suite(.tags(.server, .program), .serialized) struct OtherProgramsTests {
   struct Line: Sendable, CustomTestStringConvertible {
     let task: String
     let other: String

@@ -4,7 +4,7 @@ import Testing
 
 /// The files that desktops, software centres and systemd read, as `make install` installs them, and the
 /// numbers of the Debian packages. `make deb-check` builds and installs the packages.
-@Suite struct PackagingTests {
+@Suite(.tags(.program)) struct PackagingTests {
   private static func installed(_ path: String) throws -> String {
     try ProgramBuilds.shared.get().installation.appendingPathComponent(path).path
   }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Messages and exit codes of `cuejack play` after errors.
-@Suite(.serialized) struct PlayErrorTests {
+@Suite(.tags(.server, .program), .serialized) struct PlayErrorTests {
   /// An environment without a server, in which none may be started.
   private let noServer = [
     "JACK_DEFAULT_SERVER": "cuejack-test-none-\(getuid())", "JACK_NO_START_SERVER": "1",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `cuejack play` with MIDI and controllers.
-@Suite(.serialized) struct PlayMIDITests {
+@Suite(.tags(.server, .program), .serialized) struct PlayMIDITests {
   private static let amp = "http://lv2plug.in/plugins/eg-amp"
   private static let fifths = "http://lv2plug.in/plugins/eg-fifths"
   private static let midigate = "http://lv2plug.in/plugins/eg-midigate"

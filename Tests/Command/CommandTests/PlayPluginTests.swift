@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `cuejack play --plugin`, live and rendered.
-@Suite(.serialized) struct PlayPluginTests {
+@Suite(.tags(.server, .program), .serialized) struct PlayPluginTests {
   private static let amp = "http://lv2plug.in/plugins/eg-amp"
   private let toCapture = ["--connect", "capture:in_1,capture:in_2"]
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The samples and start frames of `cuejack play`.
-@Suite(.serialized) struct PlayTests {
+@Suite(.tags(.server, .program), .serialized) struct PlayTests {
   private let toCapture = ["--connect", "capture:in_1,capture:in_2"]
 
   @Test(arguments: WaveFile.Coding.allCases)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Recordings in which an error occurs.
-@Suite(.serialized) struct RecordFailureTests {
+@Suite(.tags(.server, .program), .serialized) struct RecordFailureTests {
   /// Cuejack and `ffprobe` can open the files that a killed recorder leaves. Each misses one second at
   /// most.
   @Test func aKillTakesTheLastSecondAtTheMost() throws {

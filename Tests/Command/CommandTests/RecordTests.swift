@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The recordings of `cuejack record`.
-@Suite(.serialized) struct RecordTests {
+@Suite(.tags(.server, .program), .serialized) struct RecordTests {
   // MARK: Every file type
 
   /// A file to record to, and its format; nil for the file type's default.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Files and error messages of `cuejack play --render`.
-@Suite(.serialized) struct RenderTests {
+@Suite(.tags(.program), .serialized) struct RenderTests {
   /// Renders without a server, where none may be started.
   private func render(_ arguments: [String], to path: String) throws -> CommandResult {
     try play(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `cuejack osc` and `cuejack set` with running sessions: `managed-session` processes.
-@Suite(.serialized) struct SessionCommandTests {
+@Suite(.tags(.server, .program), .serialized) struct SessionCommandTests {
   /// A folder of sockets, and the sessions that publish theirs there.
   private final class Stage {
     let folder: URL

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The sessions of the repository, run by `cuejack session run` on a server.
-@Suite(.serialized) struct SessionRunTests {
+@Suite(.tags(.server, .program), .serialized) struct SessionRunTests {
   @Test(arguments: ["duo", "mix", "record"]) func anExampleRuns(name: String) throws {
     try withTemporaryFolder { folder in
       let demo = folder.appendingPathComponent("demo")

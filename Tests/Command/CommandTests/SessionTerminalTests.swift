@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `cuejack session run` on a pseudo-terminal: its display, its keys, and the terminal's modes.
-@Suite(.serialized) struct SessionTerminalTests {
+@Suite(.tags(.server, .program), .serialized) struct SessionTerminalTests {
   /// A running session of two tracks on a server of its own.
   private final class Stage {
     let folder: URL

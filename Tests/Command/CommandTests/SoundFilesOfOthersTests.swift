@@ -4,7 +4,7 @@ import Testing
 
 /// Texts, channels, chunks and samples of files as other programs write them, through `cuejack convert` and
 /// `cuejack info`.
-@Suite(.serialized) struct SoundFilesOfOthersTests {
+@Suite(.tags(.program), .serialized) struct SoundFilesOfOthersTests {
   /// Runs `ffmpeg`.
   private func ffmpeg(_ arguments: [String]) throws {
     let result = try run("ffmpeg", ["-v", "error", "-y", "-nostdin"] + arguments)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The progress display, on a pseudo-terminal.
-@Suite(.serialized) struct TerminalTests {
+@Suite(.tags(.server, .program), .serialized) struct TerminalTests {
   /// Returns the terminal output after `arguments` were played on a terminal of the given size.
   private func display(_ arguments: [String], columns: Int, rows: Int = 24, in folder: URL) throws
     -> String

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `cuejack info` on a file of every type, compared with `ffprobe`.
-@Suite struct InfoAgainstFFprobeTests {
+@Suite(.tags(.program)) struct InfoAgainstFFprobeTests {
   /// A file, its encoding for `cuejack convert`, and `ffprobe`'s name of that.
   struct Kind: Sendable, CustomStringConvertible {
     let name: String

@@ -2,7 +2,7 @@ import FileSupport
 import Foundation
 import Testing
 
-@Suite struct InfoTests {
+@Suite(.tags(.program)) struct InfoTests {
   let folder: TemporaryFolder
   let cuejack: String
   init() throws {

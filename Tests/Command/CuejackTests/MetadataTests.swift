@@ -6,7 +6,7 @@ import RealTime
 import Testing
 
 /// Metadata that `cuejack convert` keeps, as `cuejack info` shows it.
-@Suite struct MetadataTests {
+@Suite(.tags(.program)) struct MetadataTests {
   private let folder: TemporaryFolder
   private let cuejack: String
   init() throws {

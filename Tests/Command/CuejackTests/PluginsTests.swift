@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `cuejack plugins` with lv2-examples and mda-lv2.
-@Suite struct PluginsTests {
+@Suite(.tags(.program)) struct PluginsTests {
   let folder: TemporaryFolder
   let cuejack: String
   private let amp = "http://lv2plug.in/plugins/eg-amp"

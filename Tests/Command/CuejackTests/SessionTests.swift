@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `cuejack session` without a server.
-@Suite struct SessionTests {
+@Suite(.tags(.program)) struct SessionTests {
   let folder: TemporaryFolder
   /// Path of the folder without links or doubled slashes.
   let root: String

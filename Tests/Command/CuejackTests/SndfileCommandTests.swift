@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// `cuejack convert`, `cuejack info` and `cuejack play` with file types that libsndfile opens.
-@Suite struct SndfileCommandTests {
+@Suite(.tags(.program)) struct SndfileCommandTests {
   let folder: TemporaryFolder
   let cuejack: String
   init() throws {

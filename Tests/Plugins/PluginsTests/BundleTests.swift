@@ -5,7 +5,7 @@ import Testing
 
 extension PluginsTests {
   /// The bundles as files.
-  @Suite struct BundleTests {
+  @Suite(.tags(.program)) struct BundleTests {
     init() throws { _ = try Bundles.shared }
 
     private func file(_ name: String, _ suffix: String) -> String {

@@ -5,7 +5,7 @@ import Testing
 
 extension PluginsTests {
   /// Tests that apply to every plugin.
-  @Suite struct CommonTests {
+  @Suite(.tags(.program)) struct CommonTests {
     /// Returns settings with which a plugin changes the sound.
     static func busy(_ name: String) -> [String: Float] {
       if name.hasPrefix("channel") { return ["gain": -3, "pan": 0.4] }

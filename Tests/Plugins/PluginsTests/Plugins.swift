@@ -9,7 +9,7 @@ let lv2 = "http://lv2plug.in/ns/lv2core#"
 let pset = "http://lv2plug.in/ns/ext/presets#"
 
 /// All plugin tests. They run serially, because a lilv world supports one thread at a time.
-@Suite(.serialized) struct PluginsTests {}
+@Suite(.tags(.program), .serialized) struct PluginsTests {}
 
 /// Cuejack's bundles, rebuilt if necessary, and lilv's view of them.
 final class Bundles: @unchecked Sendable {
@@ -210,7 +210,9 @@ final class Plugin {
   func noise(_ frames: Int, seed: UInt64 = 1, amplitude: Float = 1) -> [[Float]] {
     var generator = SplitMix(state: seed)
     return inputs.map { _ in
-      (0..<frames).map { _ in Float.random(in: -amplitude...amplitude, using: &generator) }
+      (0..<frames).map { _ in
+        Float(Int32(truncatingIfNeeded: generator.next())) / 2_147_483_648 * amplitude
+      }
     }
   }
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Checks that `make bench` completes and reports all results. The tests do not judge the figures.
-@Suite(.serialized) struct BenchmarkTests {
+@Suite(.tags(.program), .serialized) struct BenchmarkTests {
   /// Returns all numbers inside a JSON value.
   private func numbers(in value: Any) -> [Double] {
     switch value {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The subcommands and options of `cuejack` that the pages mention must be those of its help.
-@Suite struct CommandDocsTests {
+@Suite(.tags(.program)) struct CommandDocsTests {
   private static let subcommands = [
     ["play"], ["record"], ["convert"], ["info"], ["plugins"], ["plugins", "list"],
     ["plugins", "info"], ["plugins", "presets"], ["plugins", "check"], ["graph"], ["osc"], ["set"],

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The listings and commands of README and docs/programs.md must build, run and be heard.
-@Suite(.serialized) struct ListingTests {
+@Suite(.tags(.server, .program), .serialized) struct ListingTests {
   private static let pages = [Page("README.md"), Page("docs/programs.md")]
 
   private static func listings(_ language: String) -> [Page.Block] {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The commands of docs/sessions.md.
-@Suite(.serialized) struct TutorialTests {
+@Suite(.tags(.server, .program), .serialized) struct TutorialTests {
   /// The tutorial's commands in order, without those that build and install and those for several machines.
   private static var commands: [String] {
     Page("docs/sessions.md").blocks.filter { $0.language == "sh" && !$0.text.contains("# on the") }

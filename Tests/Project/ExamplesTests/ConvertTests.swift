@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The example converter, compared with other converters.
-@Suite struct ConvertTests {
+@Suite(.tags(.server, .program)) struct ConvertTests {
   /// Runs another program.
   @discardableResult
   private func tool(_ name: String, _ arguments: String...) throws -> String {

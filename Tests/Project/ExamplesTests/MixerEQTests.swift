@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The example with a mixer and an equaliser, built like its users build it.
-@Suite struct MixerEQTests {
+@Suite(.tags(.server, .program)) struct MixerEQTests {
   @Test func filesAreMixedAndFiltered() throws {
     let server = try JackDaemon(period: 1024, playbackPorts: 0)
     let card = try CaptureClient(

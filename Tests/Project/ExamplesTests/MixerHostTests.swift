@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The examples that mix two loops in a graph.
-@Suite struct MixerHostTests {
+@Suite(.tags(.server, .program)) struct MixerHostTests {
   enum Language: String, CaseIterable, Sendable {
     case c = "mixer-host"
     case swift = "mixer-host-swift"

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The examples with a player class, which obey commands.
-@Suite struct PlayerClassTests {
+@Suite(.tags(.server, .program)) struct PlayerClassTests {
   enum Language: String, CaseIterable, Sendable {
     case cxx = "player-class"
     case swift = "player-class-swift"

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The example players, built like their users build them, must play a file's samples.
-@Suite struct PlayerTests {
+@Suite(.tags(.server, .program)) struct PlayerTests {
   /// A programming language and the player's name in it.
   enum Language: String, CaseIterable, Sendable {
     case c = "player"

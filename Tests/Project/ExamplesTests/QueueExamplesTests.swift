@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The examples for single features of queues.
-@Suite struct QueueExamplesTests {
+@Suite(.tags(.server, .program)) struct QueueExamplesTests {
   /// A server with a sound card that records.
   private struct Stage {
     let server: JackDaemon

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The example recorders, built like their users build them, must write their input.
-@Suite(.serialized) struct RecorderTests {
+@Suite(.tags(.server, .program), .serialized) struct RecorderTests {
   enum Language: String, CaseIterable, Sendable {
     case c = "recorder"
     case swift = "recorder-swift"

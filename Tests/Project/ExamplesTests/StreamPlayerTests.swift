@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The example stream player, built like its users build it, must play the data of a socket.
-@Suite struct StreamPlayerTests {
+@Suite(.tags(.server, .program)) struct StreamPlayerTests {
   private func withPlayer(_ body: (String) throws -> Void) throws {
     try withExample("StreamPlayer", program: "stream-player", body)
   }

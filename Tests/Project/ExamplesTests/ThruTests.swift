@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The example that plays what it records, and shows it.
-@Suite struct ThruTests {
+@Suite(.tags(.server, .program)) struct ThruTests {
   /// A picture of a byte for each pixel, 255 where it is lit.
   private struct Picture {
     static let (width, height) = (640, 240)

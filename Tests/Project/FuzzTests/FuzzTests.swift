@@ -4,7 +4,7 @@ import Testing
 
 /// Short runs of `make fuzz` in the current build. The preloaded AddressSanitizer library checks
 /// allocations and calls of C functions.
-@Suite struct FuzzTests {
+@Suite(.tags(.program)) struct FuzzTests {
   private func fuzz(_ arguments: [String]) throws -> CommandResult {
     try withTemporaryFolder { folder in
       try run(

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Selection of the server where PipeWire runs or its library is loaded.
-@Suite(.serialized) struct ChoiceTests {
+@Suite(.tags(.pipeWire, .program), .serialized) struct ChoiceTests {
   /// Whether no other server uses the default name.
   static let isFree = !JackServer(named: "default").isRunning
 

@@ -4,7 +4,7 @@ import Testing
 
 /// The programs of `Tests/API/Clients` with a PipeWire sink: what is heard is their file, sample by
 /// sample, and what is played to them is in theirs.
-@Suite(.serialized) struct PipeWireClientTests {
+@Suite(.tags(.pipeWire, .program), .serialized) struct PipeWireClientTests {
   enum Player: String, CaseIterable, Sendable {
     case player, mixer, push, engine, stream
 

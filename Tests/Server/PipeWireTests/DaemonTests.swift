@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Tests of the PipeWire daemon that the other tests of this module use.
-@Suite(.serialized) struct DaemonTests {
+@Suite(.tags(.pipeWire), .serialized) struct DaemonTests {
   @Test func aClientOpensAndTheSinkHearsIt() throws {
     let daemon = try PipeWireDaemon()
     let capture = try JackPeer.capture(on: daemon)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The variables of PipeWire's library, as the user sets them for `cuejack play`.
-@Suite(.serialized) struct PipeWireEnvironmentTests {
+@Suite(.tags(.pipeWire), .serialized) struct PipeWireEnvironmentTests {
   @Test(arguments: ["PIPEWIRE_LATENCY", "PIPEWIRE_QUANTUM"])
   func theUserChoosesThePeriod(variable: String) throws {
     try withTemporaryFolder { folder in

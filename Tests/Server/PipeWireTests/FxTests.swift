@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `cuejack fx` on PipeWire.
-@Suite(.serialized) struct PipeWireFxTests {
+@Suite(.tags(.pipeWire, .program), .serialized) struct PipeWireFxTests {
   /// An amplifier at 0 dB does not change a bit, nor lose a frame.
   @Test(arguments: Sink.allCases, [[], ["--isolate", "all"]])
   func theEffectPassesEveryFrame(sink: Sink, arguments: [String]) throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The port latencies that PipeWire's programs are told.
-@Suite(.serialized) struct PipeWireLatencyTests {
+@Suite(.tags(.pipeWire, .program), .serialized) struct PipeWireLatencyTests {
   @Test(arguments: Sink.allCases) func theLatencyOfPluginsIsShown(sink: Sink) throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, frames: 96_000)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// MIDI from another client of PipeWire.
-@Suite(.serialized) struct PipeWireMIDITests {
+@Suite(.tags(.pipeWire, .program), .serialized) struct PipeWireMIDITests {
   /// Sound of the file that comes before the note is silenced by the gate. The gate of LV2 1.18.4 opens for
   /// the whole cycle of the note, that of 1.18.10 at the note's frame.
   @Test(arguments: Sink.allCases) func aNoteOpensAGateInItsCycle(sink: Sink) throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Names of Cuejack's clients in PipeWire's tools.
-@Suite(.serialized) struct NamesTests {
+@Suite(.tags(.pipeWire, .program), .serialized) struct NamesTests {
   @Test func theFilesNameIsShown() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("Ärger \"1\" \\.wav", in: folder, frames: 480_000)

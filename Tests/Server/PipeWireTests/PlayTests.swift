@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `cuejack play` with a PipeWire sink.
-@Suite(.serialized) struct PipeWirePlayTests {
+@Suite(.tags(.pipeWire, .program), .serialized) struct PipeWirePlayTests {
   @Test(arguments: Sink.allCases, [1024, 2048])
   func aFileIsHeardBitForBit(sink: Sink, quantum: Int) throws {
     try withTemporaryFolder { folder in

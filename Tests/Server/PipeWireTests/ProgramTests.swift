@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The test programs of the C API on PipeWire.
-@Suite(.serialized) struct PipeWireProgramTests {
+@Suite(.tags(.pipeWire, .program), .serialized) struct PipeWireProgramTests {
   /// The capture client that stands for the sound card.
   enum Card: CaseIterable {
     /// A JACK client of the program, which queues connect to. There is no sink: PipeWire's dummy driver runs

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `cuejack record` on PipeWire.
-@Suite(.serialized) struct PipeWireRecordTests {
+@Suite(.tags(.pipeWire, .program), .serialized) struct PipeWireRecordTests {
   @Test(arguments: Sink.allCases, [[], ["--at", "+0.5"]])
   func everyFrameIsRecorded(sink: Sink, arguments: [String]) throws {
     try withTemporaryFolder { folder in

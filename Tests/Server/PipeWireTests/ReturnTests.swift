@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Servers killed and restarted while queues play: three times each, or twenty times in the long proof.
-@Suite(.serialized) struct ServerReturnTests {
+@Suite(.tags(.pipeWire, .program), .serialized) struct ServerReturnTests {
   enum Kind: CaseIterable {
     case jackd, pipeWire
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// JACK's session API on PipeWire, which has none.
-@Suite(.serialized) struct SessionAPITests {
+@Suite(.tags(.pipeWire, .program), .serialized) struct SessionAPITests {
   @Test func aSessionRunsWithoutIt() throws {
     let daemon = try PipeWireDaemon()
     let output = daemon.folder.appendingPathComponent("session")

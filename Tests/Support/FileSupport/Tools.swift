@@ -1,4 +1,5 @@
 import Foundation
+@_exported public import TestTags
 
 /// The exit status and the output of a program.
 package struct Outcome: Sendable {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite struct CommandTests {
+@Suite(.tags(.program)) struct CommandTests {
   @Test func aCommandReportsStatusAndBothOutputs() throws {
     let result = try run(
       "sh", ["-c", "echo $WORD; echo err >&2; exit 7"], environment: ["WORD": "out"])
@@ -75,7 +75,7 @@ import Testing
   }
 }
 
-@Suite(.serialized) struct JackDaemonTests {
+@Suite(.tags(.server), .serialized) struct JackDaemonTests {
   /// The capture client records every frame with the frame time that JACK gave it.
   @Test func aMinuteOfFreewheelIsCapturedWithoutAGap() throws {
     let server = try JackDaemon()

@@ -1,4 +1,5 @@
 import Foundation
+@_exported public import TestTags
 
 /// Runs `body` with a new empty folder, which it removes with its contents afterwards.
 package func withTemporaryFolder<Result>(_ body: (URL) throws -> Result) throws -> Result {

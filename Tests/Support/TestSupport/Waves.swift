@@ -20,7 +20,15 @@ package func writeWave(_ channels: [[Float]], rate: Int = 48000, to path: String
   add(UInt16(32))
   bytes.append(contentsOf: "data".utf8)
   add(UInt32(size))
-  for frame in 0..<frames { for channel in channels { add(channel[frame].bitPattern) } }
+  var samples = [Float](repeating: 0, count: frames * channels.count)
+  samples.withUnsafeMutableBufferPointer { samples in
+    for (number, channel) in channels.enumerated() {
+      channel.withUnsafeBufferPointer { channel in
+        for frame in channel.indices { samples[frame * channels.count + number] = channel[frame] }
+      }
+    }
+  }
+  samples.withUnsafeBytes { bytes.append(contentsOf: $0) }
   try bytes.write(to: URL(fileURLWithPath: path))
 }
 

@@ -8,7 +8,7 @@ import System
 import Testing
 
 /// Loudness and true peak against FFmpeg's own implementation, its filter `ebur128`.
-@Suite struct LoudnessTests {
+@Suite(.tags(.program)) struct LoudnessTests {
   /// A sound that FFmpeg makes.
   struct Sound: Sendable, CustomStringConvertible {
     let name: String

@@ -8,7 +8,7 @@ import Timeline
 @testable import AudioQueue
 
 /// 28: forms of device time.
-@Suite(.serialized) struct QueueDeviceTimeTests {
+@Suite(.tags(.server), .serialized) struct QueueDeviceTimeTests {
   @Test func aDeviceThatIsNotOpenHasNoTime() throws {
     let rig = try Rig()
     #expect(rig.queue.deviceTime == nil)

@@ -7,7 +7,7 @@ import Testing
 @testable import AudioQueue
 
 /// A live queue on a server in freewheel mode, whose cycles run faster than an app refills buffers.
-@Suite(.serialized, .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
+@Suite(.tags(.server), .serialized, .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
 struct FreewheelTests {
   @Test func cyclesWaitForTheAppsCallbacks() throws {
     let jack = try JackDaemon(period: 1024)

@@ -7,7 +7,7 @@ import Testing
 @testable import AudioQueue
 
 /// Playback on a running jackd: a capture client must receive exactly the enqueued samples.
-@Suite(.serialized, .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
+@Suite(.tags(.server), .serialized, .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
 struct JackPlaybackTests {
   private static let rate = 48000
 

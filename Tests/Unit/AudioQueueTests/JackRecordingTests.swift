@@ -7,7 +7,7 @@ import Testing
 @testable import AudioQueue
 
 /// Recording from a running jackd: each frame must contain the samples that an emitter played at it.
-@Suite(.serialized, .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
+@Suite(.tags(.server), .serialized, .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
 struct JackRecordingTests {
   private static let rate = 48000
 

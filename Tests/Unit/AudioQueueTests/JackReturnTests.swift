@@ -16,7 +16,7 @@ extension GatedServer {
 }
 
 /// 34: a running jackd is stopped or killed, and restarted.
-@Suite(.serialized, .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
+@Suite(.tags(.server), .serialized, .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
 struct JackReturnTests {
   private func makeQueue(
     _ format: PCMFormat, on server: GatedServer,

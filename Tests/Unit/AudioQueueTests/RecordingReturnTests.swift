@@ -11,7 +11,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
 
 /// 34: the server of a recording goes away and returns. Host time follows the counter, so the counter's
 /// new value determines how long the server was gone.
-@Suite(.serialized) struct RecordingReturnTests {
+@Suite(.tags(.slow), .serialized) struct RecordingReturnTests {
   private func waitForLoss(_ rig: InputRig) {
     waitUntil { rig.queue.state.read { $0.isLost } && rig.server.clients.last!.isClosed }
     rig.settle()

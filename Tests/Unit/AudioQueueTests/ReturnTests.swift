@@ -8,7 +8,7 @@ import Testing
 @testable import AudioQueue
 
 /// 34: a server goes away and returns, cycle by cycle.
-@Suite struct ReturnTests {
+@Suite(.tags(.slow)) struct ReturnTests {
   /// Waits until the device has noticed that its server is gone.
   private func waitForLoss(_ rig: Rig) {
     waitUntil { rig.queue.isLost && rig.server.clients.last!.isClosed }

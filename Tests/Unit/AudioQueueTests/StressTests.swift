@@ -13,7 +13,7 @@ import Testing
 ///
 /// `CUEJACK_STRESS_SEED` repeats a run as far as thread timing permits. `CUEJACK_STRESS_CALLS` sets the
 /// number of calls.
-@Suite(.serialized) struct StressTests {
+@Suite(.tags(.server), .serialized) struct StressTests {
   private static func setting(_ name: String) -> UInt64? {
     ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
   }

@@ -37,7 +37,7 @@ private final class Blocker: GraphNode, @unchecked Sendable {
 
 /// Queues on a device with a cycle that does not end: memory that it may write is neither returned nor
 /// freed.
-@Suite(.serialized) struct StuckCycleTests {
+@Suite(.tags(.slow), .serialized) struct StuckCycleTests {
   /// Runs a cycle that blocks before the recorders until `body` returns.
   private func stuck(_ server: HandDrivenServer, _ device: Device, _ body: () throws -> Void) throws
   {

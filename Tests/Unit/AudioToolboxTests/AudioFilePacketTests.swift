@@ -87,7 +87,7 @@ private struct Copy: Sendable, CustomTestStringConvertible {
   ]
 }
 
-@Suite struct AudioFilePacketTests {
+@Suite(.tags(.program)) struct AudioFilePacketTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

@@ -15,7 +15,7 @@ private let files: [(name: String, codec: String)] = [
 ]
 
 /// Properties of AudioFile that translate between packets, frames and bytes.
-@Suite struct AudioFilePlaceTests {
+@Suite(.tags(.program)) struct AudioFilePlaceTests {
   private func file(_ name: String, _ codec: String, in folder: TemporaryFolder) throws
     -> AudioFileID
   {

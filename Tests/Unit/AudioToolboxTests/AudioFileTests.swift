@@ -35,7 +35,7 @@ private func null<Value>() -> UnsafeMutablePointer<Value> {
   unsafeBitCast(UnsafeMutablePointer<Value>?.none, to: UnsafeMutablePointer<Value>.self)
 }
 
-@Suite struct AudioFileTests {
+@Suite(.tags(.program)) struct AudioFileTests {
   let folder: TemporaryFolder
   let recipe = Recipe(.sox, "a.wav", .s24)
   let path: String

@@ -6,7 +6,7 @@ import Testing
 
 /// Playback by the Swift layer on a running jackd, checked by a capture client.
 @Suite(
-  .serialized, .timeLimit(.minutes(2)),
+  .tags(.server), .serialized, .timeLimit(.minutes(2)),
   .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
 struct PlaybackQueueTests {
   /// Returns a sample that is never 0 and exact in every tested format.

@@ -5,7 +5,7 @@ import Testing
 
 /// Recording by the Swift layer on a running jackd, and playback of packets.
 @Suite(
-  .serialized, .timeLimit(.minutes(2)),
+  .tags(.server), .serialized, .timeLimit(.minutes(2)),
   .disabled(if: isSanitized, "libjack itself upsets sanitizers"))
 struct RecordingQueueTests {
   /// Two channels of 16-bit samples that are never 0.

@@ -8,7 +8,7 @@ import Testing
 @testable import RealTime
 
 /// Audio units as nodes of a client's graph. `effects.c` has the queues.
-@Suite struct EffectGraphTests {
+@Suite(.tags(.program)) struct EffectGraphTests {
   /// Runs a node with inputs that are constants.
   private func run(_ node: UnitNode, _ inputs: [Float], frames: Int = 128) -> [[Float]] {
     let planes = (0..<node.inputs + node.outputs).map { _ in

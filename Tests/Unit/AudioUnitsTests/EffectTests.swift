@@ -8,7 +8,7 @@ import Testing
 @testable import RealTime
 
 /// The equalisers among the audio units, compared with the formulas of their filters.
-@Suite struct EffectTests {
+@Suite(.tags(.program)) struct EffectTests {
   private static let world = Result {
     let built = repository.appendingPathComponent(".build/lv2").path
     let made = try run("make", ["-C", "Plugins", "OUT=\(built)"], folder: repository)

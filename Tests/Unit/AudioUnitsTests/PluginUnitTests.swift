@@ -11,7 +11,7 @@ import Testing
 
 /// Plugins as audio units, and scheduled changes, on the test's own thread. `plugins.c` has the functions
 /// of the C API.
-@Suite struct PluginUnitTests {
+@Suite(.tags(.program)) struct PluginUnitTests {
   private static let rate = 48000.0
   private let world = World(path: "/usr/lib/lv2")
 

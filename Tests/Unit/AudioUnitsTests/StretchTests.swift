@@ -8,7 +8,7 @@ import Testing
 @testable import RealTime
 
 /// The units that change speed and pitch.
-@Suite struct StretchTests {
+@Suite(.tags(.slow)) struct StretchTests {
   /// A sine of 1,000 Hz at 48,000 Hz.
   private static let sine: cue_render_proc = { _, _, time, _, frames, list in
     let buffers = cue_rt_buffers(list!)

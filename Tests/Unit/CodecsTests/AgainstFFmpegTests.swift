@@ -3,7 +3,7 @@ import FileSupport
 import Foundation
 import Testing
 
-@Suite struct AgainstFFmpegTests {
+@Suite(.tags(.program)) struct AgainstFFmpegTests {
   struct Case: CustomTestStringConvertible {
     var codec: Codec
     /// The file that ffmpeg creates; the extension selects the container.

@@ -3,7 +3,7 @@ import FileSupport
 import Foundation
 import Testing
 
-@Suite struct MagicCookieTests {
+@Suite(.tags(.program)) struct MagicCookieTests {
   /// Creates a file with ffmpeg.
   private func file(_ name: String, _ encoder: [String], channels: Int = 2) throws -> (
     bytes: [UInt8], demuxed: Demuxed

@@ -3,7 +3,7 @@ import FileSupport
 import Foundation
 import Testing
 
-@Suite struct PacketDecoderTests {
+@Suite(.tags(.program)) struct PacketDecoderTests {
   private func encoded(_ codec: Codec, rate: Double = 48000, frames: Int = 9000) throws -> Encoded {
     let channels = min(2, codec.encodedChannels)
     let rate =

@@ -1,8 +1,9 @@
 import Codecs
+import FileSupport
 import Foundation
 import Testing
 
-@Suite struct TimePitchTests {
+@Suite(.tags(.slow)) struct TimePitchTests {
   typealias Setting = TimePitch.Setting
 
   private static let rate = 48000.0

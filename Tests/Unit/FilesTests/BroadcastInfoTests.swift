@@ -6,7 +6,7 @@ import Testing
 @testable import Files
 
 /// Broadcast metadata of WAVE and RF64 files.
-@Suite struct BroadcastInfoTests {
+@Suite(.tags(.program)) struct BroadcastInfoTests {
   private var info: BroadcastInfo {
     var info = BroadcastInfo()
     info.description = "Take 3, the quiet one"

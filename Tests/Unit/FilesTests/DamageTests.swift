@@ -8,7 +8,7 @@ import Testing
 private typealias Heard = HeardFile
 
 /// Files of packets that are joined or damaged: readers also find the sound behind the join or the damage.
-@Suite struct DamageTests {
+@Suite(.tags(.program)) struct DamageTests {
   /// Returns the offsets of a name in a file.
   private func places(_ name: String, _ bytes: [UInt8]) -> [Int] {
     (0..<bytes.count - 4).filter { bytes[$0] == name.utf8.first && bytes.name(at: $0) == name }

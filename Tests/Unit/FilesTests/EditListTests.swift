@@ -17,7 +17,7 @@ private let long = Result {
   return folder
 }
 
-@Suite struct EditListTests {
+@Suite(.tags(.program)) struct EditListTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import Files
 
 /// Files of packets on a disk that fills while they are written.
-@Suite struct FullDiskTests {
+@Suite(.tags(.program)) struct FullDiskTests {
   /// A disk in memory with room for so many bytes. What fits of a write is written, as on a disk.
   private final class Disk: ByteStore {
     let name = "disk"

@@ -50,7 +50,7 @@ private enum Implicit: String, CaseIterable {
   var packets: Int64 { self == .heAAC ? 7 : 8 }
 }
 
-@Suite struct ImplicitHEAACTests {
+@Suite(.tags(.program)) struct ImplicitHEAACTests {
   private func check(_ file: any MediaFile, _ kind: Implicit) throws {
     guard case .packets(let format) = file.format else {
       Issue.record("\(file.format)")

@@ -95,7 +95,7 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
   zip(a, b).reduce(0) { max($0, abs($1.0 - $1.1)) }
 }
 
-@Suite struct OggTests {
+@Suite(.tags(.program)) struct OggTests {
   @Test("nothing is missing before a stream that was under way when it was recorded")
   func joinedLate() throws {
     let whole = try bytes("opus")

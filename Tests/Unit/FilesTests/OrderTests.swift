@@ -6,7 +6,7 @@ import Testing
 
 @testable import Files
 
-@Suite struct OrderTests {
+@Suite(.tags(.program)) struct OrderTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

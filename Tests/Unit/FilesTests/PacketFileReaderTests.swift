@@ -6,7 +6,7 @@ import Testing
 
 @testable import Files
 
-@Suite struct PacketFileReaderTests {
+@Suite(.tags(.program)) struct PacketFileReaderTests {
   @Test(arguments: PacketRecipe.all)
   func packetsAreThoseOfFfprobe(recipe: PacketRecipe) throws {
     let path = try recipe.make()

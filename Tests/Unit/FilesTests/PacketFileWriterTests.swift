@@ -82,7 +82,7 @@ func copy(
   #expect(writer.packetCount == Int64(packets.count))
 }
 
-@Suite struct PacketFileWriterTests {
+@Suite(.tags(.program)) struct PacketFileWriterTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

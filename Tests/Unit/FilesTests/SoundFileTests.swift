@@ -34,7 +34,7 @@ private struct Probe: Decodable {
   let streams: [Stream]
 }
 
-@Suite struct SoundFileTests {
+@Suite(.tags(.program)) struct SoundFileTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

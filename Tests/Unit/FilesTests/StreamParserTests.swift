@@ -146,7 +146,7 @@ private func read(_ path: String) throws -> Heard {
   }
 }
 
-@Suite struct StreamParserTests {
+@Suite(.tags(.program)) struct StreamParserTests {
   private func path(_ name: String) throws -> String { try corpus.get().file(name) }
 
   private func bytes(_ name: String) throws -> [UInt8] {

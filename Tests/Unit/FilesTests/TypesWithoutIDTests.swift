@@ -7,7 +7,7 @@ import Testing
 @testable import Files
 
 /// WavPack, TTA and Musepack files, which have no Core Audio format id.
-@Suite struct TypesWithoutIDTests {
+@Suite(.tags(.program)) struct TypesWithoutIDTests {
   private static let corpus = Result {
     let folder = try TemporaryFolder()
     for (name, form) in [

@@ -148,7 +148,7 @@ private struct Plain: Sendable, CustomTestStringConvertible {
   }
 }
 
-@Suite struct WorldTests {
+@Suite(.tags(.program)) struct WorldTests {
   // MARK: Sizes and tags
 
   @Test(arguments: Plain.all)

@@ -94,7 +94,7 @@ extension SoundFile {
   }
 }
 
-@Suite struct WritingTests {
+@Suite(.tags(.program)) struct WritingTests {
   let folder: TemporaryFolder
   init() throws { folder = try TemporaryFolder() }
 

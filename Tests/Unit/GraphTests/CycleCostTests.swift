@@ -9,7 +9,8 @@ import Testing
 import Timeline
 
 /// The cost of whole cycles on a running server while a graph does everything it can.
-@Suite(.serialized, .disabled(if: isSanitized, "a sanitizer defines malloc itself"))
+@Suite(
+  .tags(.server), .serialized, .disabled(if: isSanitized, "a sanitizer defines malloc itself"))
 struct CycleCostTests {
   /// The graph has JACK audio and MIDI ports, a voice, plugins with ramping controls, a changing
   /// latency beside a delayed path, and mixers. Meanwhile it fades, bypasses and replaces nodes, and

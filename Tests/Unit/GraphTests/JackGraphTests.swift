@@ -10,7 +10,7 @@ import Testing
 import Timeline
 
 /// Graphs on a running JACK server.
-@Suite(.serialized) struct JackGraphTests {
+@Suite(.tags(.server, .program), .serialized) struct JackGraphTests {
   /// An emitter, a graph with one node, and a capture client.
   private final class Rig {
     let jack: JackDaemon

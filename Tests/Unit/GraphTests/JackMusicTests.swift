@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Plugin chains on a running JACK server: MIDI, controllers and transport.
-@Suite(.serialized) struct JackMusicTests {
+@Suite(.tags(.server), .serialized) struct JackMusicTests {
   private static let examples = "http://lv2plug.in/plugins/eg-"
 
   /// MIDI and an emitter as input of a chain, a MIDI recorder and a capture client at its output.

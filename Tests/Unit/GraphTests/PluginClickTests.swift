@@ -8,7 +8,7 @@ import Timeline
 
 /// A sine through real plugins that are rewired, bypassed and restored a thousand times each, without a
 /// click.
-@Suite(.serialized) struct PluginClickTests {
+@Suite(.tags(.server), .serialized) struct PluginClickTests {
   private static let amp = "http://lv2plug.in/plugins/eg-amp"
   /// An equalizer with lv2:enabled, a phase shift, and a state that the host cannot restore while it runs.
   private static let filter = "http://gareus.org/oss/lv2/fil4#mono"

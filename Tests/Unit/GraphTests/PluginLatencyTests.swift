@@ -7,7 +7,7 @@ import Testing
 
 /// Latencies of real plugins on a running server. Impulses arrive when JACK's latencies say so, and a
 /// parallel path has the same latency, before and after changes while everything runs.
-@Suite(.serialized) struct PluginLatencyTests {
+@Suite(.tags(.server), .serialized) struct PluginLatencyTests {
   /// Frames between two impulses.
   private static let spacing = 8192
   private static let impulse: Float = 0.25

@@ -19,7 +19,7 @@ private final class Stuck: TestNode, @unchecked Sendable {
 }
 
 /// Cycles that exceed the timeout: the memory that they use is kept.
-@Suite(.serialized) struct StuckCycleTests {
+@Suite(.tags(.slow), .serialized) struct StuckCycleTests {
   /// Runs a cycle of `rig` that blocks in a node, calls `body` meanwhile, and then releases the node.
   private func whileStuck(_ rig: Rig, _ node: Stuck, _ body: () -> Void) throws {
     rig.begin()

@@ -6,7 +6,7 @@ import Testing
 @testable import Server
 
 /// Devices of two servers in one process, although libjack serves one at a time.
-@Suite(.serialized) struct TwoServersTests {
+@Suite(.tags(.server), .serialized) struct TwoServersTests {
   @Test func aClientThatNothingNeedsMakesWay() throws {
     let daemons = [
       try JackDaemon(period: 256, playbackPorts: 4), try JackDaemon(period: 512, playbackPorts: 6),

@@ -13,7 +13,7 @@ import Testing
 /// A table lists the plugins whose output is not a function of their input, and why. The host must
 /// still match them as far as they are deterministic. No expectation requires a plugin or lv2apply to
 /// misbehave.
-@Suite(.serialized) struct AgainstLV2ApplyTests {
+@Suite(.tags(.program), .serialized) struct AgainstLV2ApplyTests {
   static let families = ["http://plugin.org.uk/swh-plugins/", "http://drobilla.net/plugins/mda/"]
 
   /// The reason why a plugin's output is not a function of its input.

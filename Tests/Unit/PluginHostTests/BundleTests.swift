@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Broken bundles. The host must survive each and name the error.
-@Suite(.serialized) struct BundleTests {
+@Suite(.tags(.program), .serialized) struct BundleTests {
   private func fixture(
     _ kind: String = "SOUND", ports: String = Fixture.sound, facts: String = "",
     hasLibrary: Bool = true, _ body: (Fixture) throws -> Void

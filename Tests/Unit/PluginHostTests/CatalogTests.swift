@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The catalog of installed plugins and its cache.
-@Suite(.serialized) struct CatalogTests {
+@Suite(.tags(.program), .serialized) struct CatalogTests {
   /// Folders with bundles that are only described.
   private struct Shelf {
     let folder: URL

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The script of `make conformance`, with few plugins.
-@Suite(.serialized) struct ConformanceTests {
+@Suite(.tags(.program), .serialized) struct ConformanceTests {
   private static let amp = "http://lv2plug.in/plugins/eg-amp"
 
   /// Runs the script on eg-amp and a plugin that crashes.

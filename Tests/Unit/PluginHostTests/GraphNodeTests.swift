@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Plugins of all kinds as graph nodes.
-@Suite(.serialized) struct GraphNodeTests {
+@Suite(.tags(.program), .serialized) struct GraphNodeTests {
   /// Returns the output of a graph with one node.
   private func run(_ node: any GraphNode, _ samples: [Float]) throws -> ([Float], GraphReport) {
     let run = try OfflineNode(node)

@@ -8,7 +8,7 @@ import Testing
 @testable import PluginHost
 
 /// Isolated plugins that are late, hang or die: playback continues.
-@Suite(.serialized) struct IsolationEndTests {
+@Suite(.tags(.program), .serialized) struct IsolationEndTests {
   private func sine(_ count: Int) -> [Float] {
     (0..<count).map { Float(sin(Double($0) * 2 * Double.pi * 1000 / 48000)) }
   }

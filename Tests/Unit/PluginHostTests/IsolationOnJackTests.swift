@@ -26,7 +26,7 @@ private final class Sine: GraphNode, @unchecked Sendable {
 }
 
 /// An isolated plugin in a graph on a running JACK server.
-@Suite(.serialized) struct IsolationOnJackTests {
+@Suite(.tags(.server, .program), .serialized) struct IsolationOnJackTests {
   @Test func aKilledPluginIsNoStepAndNoSilence() throws {
     let jack = try JackDaemon(period: 256)
     let capture = try CaptureClient(on: jack, channels: 1, capacity: 1 << 18)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// MIDI messages that a graph plays by itself.
-@Suite struct MIDITrackTests {
+@Suite(.tags(.program)) struct MIDITrackTests {
   private static let piano = PluginChoice(uri: "http://drobilla.net/plugins/mda/Piano")
 
   private func chain(playing track: MIDITrack?) throws -> PluginChain {

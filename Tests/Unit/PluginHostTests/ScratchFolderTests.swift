@@ -7,7 +7,7 @@ import Testing
 @testable import PluginHost
 
 /// The folders for files that plugins create.
-@Suite(.serialized) struct ScratchFolderTests {
+@Suite(.tags(.program), .serialized) struct ScratchFolderTests {
   /// Calls `body` with a world whose plugin creates a file, and a function that finds the file.
   private func withFile(_ body: (World, () -> URL?) throws -> Void) throws {
     try withTemporaryFolder { folder in

@@ -6,7 +6,7 @@ import Testing
 @testable import Server
 
 /// Opening, naming and closing clients, also on servers that do not answer.
-@Suite(.serialized) struct ClientTests {
+@Suite(.tags(.server), .serialized) struct ClientTests {
   @Test func aDeviceThatIsLetGoClosesItsClient() throws {
     let server = HandDrivenServer()
     do { _ = try Device(server, clientName: "unused") }

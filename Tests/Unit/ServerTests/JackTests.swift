@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Timeline
 
-@Suite(.serialized) struct JackTests {
+@Suite(.tags(.server), .serialized) struct JackTests {
   @Test func aServerThatDoesNotRunIsNamed() {
     let server = JackServer(named: "cuejack-no-such-server")
     #expect(!server.isRunning)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Ports of other clients that are renamed on a real server.
-@Suite(.serialized) struct RenamedPortTests {
+@Suite(.tags(.server), .serialized) struct RenamedPortTests {
   @Test func aPortThatItsOwnerRenamesStaysConnected() throws {
     let jack = try JackDaemon()
     defer { jack.stop() }

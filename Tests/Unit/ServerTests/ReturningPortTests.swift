@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Ports of other clients on a real server.
-@Suite(.serialized) struct ReturningPortTests {
+@Suite(.tags(.server), .serialized) struct ReturningPortTests {
   /// As netone does when its master restarts.
   @Test func aPortThatIsRegisteredAnewAtOnceIsConnectedAgain() throws {
     let jack = try JackDaemon()

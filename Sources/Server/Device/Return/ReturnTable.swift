@@ -112,7 +112,7 @@ final class ReturnTable: @unchecked Sendable {
       guard let free else { return nil }
       unsafe entries[free] = Entry(
         phase: Phase.present.rawValue, process: getpid(), processStart: ownStart, client: number,
-        server: Self.hash(server), since: Self.now)
+        server: FNVHash(server.utf8).value, since: Self.now)
       return free
     }
     guard let index, let index else { return nil }
@@ -246,10 +246,5 @@ final class ReturnTable: @unchecked Sendable {
     guard let end = bytes[..<count].lastIndex(of: UInt8(ascii: ")")) else { return nil }
     let fields = bytes[(end + 1)..<count].split(separator: UInt8(ascii: " "))
     return fields.count > 19 ? UInt64(String(decoding: fields[19], as: UTF8.self)) : nil
-  }
-
-  /// Returns a hash that is the same in every process: FNV-1a.
-  private static func hash(_ name: String) -> UInt64 {
-    name.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
   }
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The events of `--json`: lines of real runs.
-@Suite(.serialized) struct EventTests {
+@Suite(.tags(.server, .program), .serialized) struct EventTests {
   private typealias Object = [String: Any]
 
   /// Returns the events of an output, each of which is one line.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What `cuejack info` measures and draws.
-@Suite struct MeasurementTests {
+@Suite(.tags(.program)) struct MeasurementTests {
   /// Returns the report of one file.
   private func report(_ path: String, _ options: [String]) throws -> [String: Any] {
     let result = try cuejack("info", ["--json"] + options + [path])

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Meters on a pseudo-terminal, and the figures of the closing lines.
-@Suite(.serialized) struct MeterTests {
+@Suite(.tags(.server, .program), .serialized) struct MeterTests {
   /// Writes a sine that is silent in the last second, with a peak of `amplitude`.
   private func sine(
     _ name: String, in folder: URL, amplitude: Float, seconds: Int = 2, rest: Int = 0

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The ports that `--connect` names, and the names of clients.
-@Suite(.serialized) struct ConnectionTests {
+@Suite(.tags(.server, .program), .serialized) struct ConnectionTests {
   @Test func aClientAGlobAndARegularExpressionStandForTheirPorts() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, frames: 480)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Keys of `play` and `record`, and the state of the terminal, in a pseudo-terminal.
-@Suite(.serialized) struct KeyTests {
+@Suite(.tags(.server, .program), .serialized) struct KeyTests {
   /// Returns the frame of the file whose sound, at a gain, the samples begin with.
   private func position(of samples: ArraySlice<Float>, in file: [Float], gain: Float = 1) -> Int? {
     let pattern = Array(samples.prefix(64))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Playlists and folders, also those that are wrong.
-@Suite(.serialized) struct PlaylistTests {
+@Suite(.tags(.program), .serialized) struct PlaylistTests {
   private func write(_ text: String, _ name: String, in folder: URL) throws -> String {
     try write(Data(text.utf8), name, in: folder)
   }

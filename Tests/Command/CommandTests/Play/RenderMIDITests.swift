@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `cuejack play --render --midi`: MIDI files through plugins.
-@Suite struct RenderMIDITests {
+@Suite(.tags(.program)) struct RenderMIDITests {
   private static let environment = withoutServer.merging(["LV2_PATH": "/usr/lib/lv2"]) { $1 }
 
   /// Writes a file of format 0 with 480 ticks a quarter note, at 120 beats a minute: a tick is 50 frames

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Files that follow each other: each joint, bit for bit.
-@Suite(.serialized) struct SequenceTests {
+@Suite(.tags(.server, .program), .serialized) struct SequenceTests {
   /// Encodes noise to a file of another format.
   private func encoded(_ name: String, _ arguments: [String], seed: UInt64, in folder: URL) throws
     -> String

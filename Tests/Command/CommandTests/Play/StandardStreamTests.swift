@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Sound from standard input and to standard output.
-@Suite(.serialized) struct StandardStreamTests {
+@Suite(.tags(.server, .program), .serialized) struct StandardStreamTests {
   /// Runs a line of shell with `cuejack` as $0 and further words.
   private func shell(_ line: String, _ words: [String], in folder: URL) throws -> CommandResult {
     try run(

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `cuejack play --transport`, as it is heard.
-@Suite(.serialized) struct PlayTransportTests {
+@Suite(.tags(.server, .program), .serialized) struct PlayTransportTests {
   /// A server with a conductor, and two files of noise that follow its transport.
   private final class Stage {
     let server: JackDaemon

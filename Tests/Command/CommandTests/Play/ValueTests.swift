@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Times, gains, and options for one file.
-@Suite(.serialized) struct ValueTests {
+@Suite(.tags(.program), .serialized) struct ValueTests {
   @Test func timesAreTakenAsPeopleTypeThem() throws {
     try withTemporaryFolder { folder in
       // A low rate, so that an hour and more is a small file.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Recordings that wait for sound, a key or the transport, and warnings about inputs.
-@Suite(.serialized) struct RecordStartTests {
+@Suite(.tags(.server, .program), .serialized) struct RecordStartTests {
   /// The frame that a recording says it begins with.
   private func start(_ output: String) throws -> UInt32 {
     try #require(

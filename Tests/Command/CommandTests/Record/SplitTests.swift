@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `cuejack record` to several files, and the names of files.
-@Suite(.serialized) struct SplitTests {
+@Suite(.tags(.server, .program), .serialized) struct SplitTests {
   /// Expects that the emitter's frames go on from file to file.
   ///
   /// - Returns: Frames of each file.

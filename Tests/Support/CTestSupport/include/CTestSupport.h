@@ -218,3 +218,9 @@ jack_client_t *cue_conductor_client(const cue_conductor *conductor);
 /// while the transport is stopped.
 int64_t cue_conductor_begin(const cue_conductor *conductor);
 void cue_conductor_close(cue_conductor *conductor);
+
+/// Stores noise without a zero: interleaved little-endian samples of 16 or 24 bits, or floats of
+/// 32, and the same as floats, one channel after the other. It is in C because a debug build of
+/// Swift takes a hundred times as long.
+void cue_noise(uint64_t seed, int bits, bool is_float, uint32_t channels, size_t frames,
+               uint8_t *bytes, float *planes);

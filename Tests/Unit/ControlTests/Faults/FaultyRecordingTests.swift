@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Recordings of a running session that fail: remote control and the exit code tell it, and what was recorded is kept.
-@Suite(.serialized) struct FaultyRecordingTests {
+@Suite(.tags(.server), .serialized) struct FaultyRecordingTests {
   private func withRecording(_ body: (FaultyRun, String) throws -> Void) throws {
     try withTemporaryFolder { folder in
       let sound = try WaveFile("a.wav", in: folder, frames: 48000 * 60).path

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Saves of a running session that fail, and plugins that cannot save: nothing is lost.
-@Suite(.serialized) struct FaultySaveTests {
+@Suite(.tags(.server, .program), .serialized) struct FaultySaveTests {
   /// Each call on the session's files fails once, with each error, while the session saves. Then the session is killed
   /// and starts with what was acknowledged last. `make proof` has 300 rounds.
   @Test func aSaveThatFailsLosesNothing() throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import Sessions
 
 /// A session that JACK's session manager saves and restores sounds the same, sample for sample.
-@Suite(.serialized) struct JackRestoreTests {
+@Suite(.tags(.server, .program), .serialized) struct JackRestoreTests {
   private static let frames = 48000
 
   /// Writes a session with three tracks, eight plugins, of which two have files in their state, MIDI

@@ -21,7 +21,7 @@ extension JackDaemon {
 }
 
 /// The session API of a jackd, with JACK's tool and with the test itself as the session manager.
-@Suite struct JackSessionTests {
+@Suite(.tags(.server, .program)) struct JackSessionTests {
   /// Saves with JACK's tool and returns the lines that it prints. Its `quit` takes no folder, and crashes.
   private func save(_ folder: URL, _ jack: JackDaemon) throws -> [String] {
     let result = try run(

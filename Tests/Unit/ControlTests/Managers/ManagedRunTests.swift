@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `cuejack-session`, which is `cuejack session run`, under a manager that speaks NSM: `NSMServer`.
-@Suite(.serialized) struct ManagedRunTests {
+@Suite(.tags(.server, .program), .serialized) struct ManagedRunTests {
   /// Starts `cuejack-session` as a manager does.
   private func start(_ url: String, _ jack: JackDaemon, in folder: URL) throws -> ManagedProgram {
     let link = folder.appendingPathComponent("cuejack-session").path

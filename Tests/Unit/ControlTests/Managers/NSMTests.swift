@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A program under a session manager. The manager is `NSMServer`.
-@Suite struct NSMTests {
+@Suite(.tags(.server, .program)) struct NSMTests {
   /// Runs `body` with a manager, the program that it has started, and an empty folder.
   private func withManaged(
     _ arguments: [String] = [], isAccepted: Bool = true,

@@ -7,7 +7,7 @@ import Testing
 
 /// qjackctl's session window, under Xvfb, as the session manager of `cuejack session run`.
 @Suite(
-  .serialized,
+  .tags(.server, .program), .serialized,
   .enabled(
     if: proof != nil
       && ["qjackctl", "Xvfb", "xdotool", "dbus-run-session"].allSatisfy { findProgram($0) != nil },

@@ -7,7 +7,8 @@ import Testing
 
 /// Remote control of a session from another machine, which is a network namespace of its own.
 @Suite(
-  .serialized, .enabled(if: Namespaces.arePermitted, "needs root, ip and network namespaces"))
+  .tags(.server, .program), .serialized,
+  .enabled(if: Namespaces.arePermitted, "needs root, ip and network namespaces"))
 struct RemoteReachTests {
   /// The options of a session, and whether it then takes messages of the other machine.
   private static let cases: [(options: [String], isReached: Bool)] = [

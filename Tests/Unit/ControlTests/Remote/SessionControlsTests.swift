@@ -7,7 +7,7 @@ import Testing
 @testable import Sessions
 
 /// The addresses of a running session.
-@Suite(.serialized) struct SessionControlsTests {
+@Suite(.tags(.server, .program), .serialized) struct SessionControlsTests {
   /// Runs `body` with a session that has one of everything, and a client of its remote control.
   private func withSession(
     mode: SessionTransport.Mode = .none,

@@ -8,7 +8,7 @@ import Testing
 @testable import Sessions
 
 /// Metadata, aliases and latencies of a session's ports, as JACK's tools read them.
-@Suite(.serialized) struct AppearanceTests {
+@Suite(.tags(.server, .program), .serialized) struct AppearanceTests {
   private static let metadata = "http://jackaudio.org/metadata/"
 
   /// Returns the properties that `jack_property` prints for a port or a client, without the common part of

@@ -7,7 +7,7 @@ import Testing
 
 /// Two machines, each in a network namespace of its own, joined by JACK's netone.
 @Suite(
-  .serialized,
+  .tags(.server, .program), .serialized,
   .enabled(
     if: proof != nil && Namespaces.arePermitted, "needs CUEJACK_PROOF, and network namespaces"))
 struct NetworkTests {

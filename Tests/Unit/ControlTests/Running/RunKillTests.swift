@@ -10,7 +10,7 @@ import Testing
 /// `cuejack session run` is killed at random moments while it plays, records, is edited and saves. `make proof`
 /// does that 1,000 times, or as often as CUEJACK_KILLS says: parts of it can run side by side, each with a
 /// /dev/shm of its own.
-@Suite(.serialized) struct RunKillTests {
+@Suite(.tags(.server, .program), .serialized) struct RunKillTests {
   @Test func aKilledSessionLosesAtMostASecondOfSoundAndItsLastEdit() throws {
     try withTemporaryFolder { folder in
       let a = try WaveFile("a.wav", in: folder, frames: 48000 * 60)

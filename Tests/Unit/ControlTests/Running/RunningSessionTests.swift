@@ -8,7 +8,7 @@ import Testing
 @testable import Sessions
 
 /// Sessions on jackd: edits, remote control, saving, and a server that returns.
-@Suite(.serialized) struct RunningSessionTests {
+@Suite(.tags(.server, .program), .serialized) struct RunningSessionTests {
   @Test func editsAreHeardKeptAndSaved() throws {
     try withTemporaryFolder { folder in
       let a = try WaveFile("a.wav", in: folder, frames: 48000)

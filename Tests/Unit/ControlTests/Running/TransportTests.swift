@@ -8,7 +8,7 @@ import Testing
 @testable import Sessions
 
 /// Sessions on jackd that start with its transport, MIDI and OSC, compared by their samples.
-@Suite(.serialized) struct TransportTests {
+@Suite(.tags(.server), .serialized) struct TransportTests {
   /// A session with mono tracks on jackd, each captured.
   private final class Stage {
     let jack: JackDaemon

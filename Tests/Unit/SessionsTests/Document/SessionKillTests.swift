@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A process that edits and saves a session is killed at random moments. `make proof` does that 1,000 times.
-@Suite struct SessionKillTests {
+@Suite(.tags(.program)) struct SessionKillTests {
   @Test func aKilledProcessLosesAtMostItsLastEdit() throws {
     let folder = try TemporaryFolder()
     let session = folder.file("killed")

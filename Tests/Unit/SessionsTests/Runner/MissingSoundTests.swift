@@ -6,7 +6,7 @@ import Testing
 @testable import Sessions
 
 /// Files of a session with packets that cannot be decoded.
-@Suite(.serialized) struct MissingSoundTests {
+@Suite(.tags(.program), .serialized) struct MissingSoundTests {
   /// Writes a file of Apple Lossless with a damaged packet, a second long.
   private func damagedFile(in folder: URL) throws {
     let path = folder.appendingPathComponent("a.m4a")

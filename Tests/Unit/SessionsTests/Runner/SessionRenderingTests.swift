@@ -8,7 +8,7 @@ import Testing
 @testable import Sessions
 
 /// Rendered sessions, and the same on a server.
-@Suite(.serialized) struct SessionRenderingTests {
+@Suite(.tags(.server), .serialized) struct SessionRenderingTests {
   /// Renders a session, and returns the samples of a file's channels.
   private func render(
     _ document: SessionDocument, in folder: URL, _ name: String = "out.wav",
