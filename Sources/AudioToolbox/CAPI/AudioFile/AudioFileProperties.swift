@@ -99,7 +99,7 @@ enum PropertyValue {
 private func value(
   of id: AudioFilePropertyID, in media: any MediaFile
 ) throws(AudioFileFailure) -> PropertyValue {
-  let value = try onFile { () throws(SoundFileError) in try knownValue(of: id, in: media) }
+  let value = try onFile(knownValue(of: id, in: media))
   guard let value else { throw .unsupportedProperty(id) }
   return value
 }
@@ -216,9 +216,7 @@ public func AudioFileGetPropertyInfo(
       unsafe outDataSize?.pointee = UInt32(size)
       return
     }
-    let value = try onFile { () throws(SoundFileError) in
-      try knownValue(of: inPropertyID, in: media)
-    }
+    let value = try onFile(knownValue(of: inPropertyID, in: media))
     // A property that can be set may have no value yet.
     guard value != nil || isSettable else { throw .unsupportedProperty(inPropertyID) }
     unsafe outDataSize?.pointee = UInt32(value?.byteCount ?? 0)
@@ -276,7 +274,7 @@ private func independentPacket(
   var reader = ValueReader(bytes)
   let packet = reader.read(Int64.self) ?? 0
   guard packet >= 0 else { throw .negativePosition(packet) }
-  let count = try onFile { () throws(SoundFileError) in try media.packetCount }
+  let count = try onFile(media.packetCount)
   var value = ValueBytes()
   value.append(packet)
   value.append(packet < count - 1 ? packet + 1 : -1)
@@ -296,7 +294,7 @@ private func translate(
     id == kAudioFilePropertyFrameToPacket || id == kAudioFilePropertyByteToPacket
   let asked = isPacketAsked ? position : packet
   guard asked >= 0 else { throw .negativePosition(asked) }
-  try onFile { () throws(SoundFileError) in
+  do throws(SoundFileError) {
     switch id {
     case kAudioFilePropertyPacketToFrame: position = try media.frame(ofPacket: packet)
     case kAudioFilePropertyPacketToByte: position = try media.byte(ofPacket: packet)
@@ -307,7 +305,7 @@ private func translate(
       let found = try media.packet(atByte: position)
       (packet, offset) = (found.packet, UInt32(clamping: found.offset))
     }
-  }
+  } catch { throw .file(error) }
   var value = ValueBytes()
   value.append(position)
   value.append(packet)
@@ -412,7 +410,7 @@ private func set(
     }
     media.reservedDuration = seconds
   case kAudioFilePropertyMagicCookieData:
-    try onFile { () throws(SoundFileError) in try media.setCookie(bytes) }
+    try onFile(media.setCookie(bytes))
   case kAudioFilePropertyPacketTableInfo:
     guard let valid: Int64 = reader.read(), let priming: Int32 = reader.read(),
       let remainder: Int32 = reader.read()
@@ -420,18 +418,17 @@ private func set(
     guard valid >= 0, priming >= 0, remainder >= 0 else {
       throw .badArgument("a number of frames is negative")
     }
-    try onFile { () throws(SoundFileError) in
-      try media.setPacketTable(
+    try onFile(
+      media.setPacketTable(
         PacketTable(
-          validFrames: valid, primingFrames: Int(priming), remainderFrames: Int(remainder)))
-    }
+          validFrames: valid, primingFrames: Int(priming), remainderFrames: Int(remainder))))
   case kAudioFilePropertyChannelLayout:
     guard let layout = ChannelLayout(bytes) else { throw badSize }
     guard layout.channels == media.format.channels else {
       throw .badArgument(
         "the layout has \(layout.channels) channels, the file \(media.format.channels)")
     }
-    try onFile { () throws(SoundFileError) in try media.setLayout(layout) }
+    try onFile(media.setLayout(layout))
   case kAudioFilePropertyInfoDictionary:
     guard let word: UInt = reader.read(),
       let pointer = unsafe UnsafeRawPointer(bitPattern: word)
@@ -439,13 +436,13 @@ private func set(
     let dictionary = unsafe Unmanaged<CFDictionary>.fromOpaque(pointer).takeUnretainedValue()
     var tags = entries(of: dictionary)
     tags[kAFInfoDictionary_ApproximateDurationInSeconds] = nil
-    try onFile { () throws(SoundFileError) in try media.setTags(tags) }
+    try onFile(media.setTags(tags))
   case kAudioFilePropertyMarkerList:
     guard let list = MediaMarkers(bytes) else { throw badSize }
-    try onFile { () throws(SoundFileError) in try media.chunked?.setMarkers(list) }
+    try onFile(media.chunked?.setMarkers(list))
   case kAudioFilePropertyRegionList:
     guard let list = MediaRegions(bytes) else { throw badSize }
-    try onFile { () throws(SoundFileError) in try media.chunked?.setRegions(list) }
+    try onFile(media.chunked?.setRegions(list))
   default: throw .notSettable(id)
   }
 }

@@ -6,10 +6,10 @@ import Logging
 import System
 
 /// Runs an AudioFile operation and converts its error.
-private func onAudioFile<Result>(
-  _ body: () throws(AudioFileFailure) -> Result
-) throws(ExtAudioFileError) -> Result {
-  do throws(AudioFileFailure) { return try body() } catch { throw .audioFile(error) }
+private func onAudioFile<Result>(_ call: @autoclosure () throws(AudioFileFailure) -> Result)
+  throws(ExtAudioFileError) -> Result
+{
+  do throws(AudioFileFailure) { return try call() } catch { throw .audioFile(error) }
 }
 
 private func file(_ handle: ExtAudioFileRef) throws(ExtAudioFileError) -> ExtAudioFileCore {
@@ -58,12 +58,8 @@ public func openExtAudioFile(
   answer("ExtAudioFileOpenURL") { () throws(ExtAudioFileError) in
     try unsafe putHandle(in: outExtAudioFile, of: ExtAudioFileCore.all) {
       () throws(ExtAudioFileError) in
-      let media = try onAudioFile { () throws(AudioFileFailure) in
-        let path = try unsafe path(of: inURL)
-        return try onFile { () throws(SoundFileError) in
-          try MediaFiles.open(path: path, decodesOthers: true)
-        }
-      }
+      let path = try unsafe onAudioFile(path(of: inURL))
+      let media = try onAudioFile(onFile(MediaFiles.open(path: path, decodesOthers: true)))
       if let warning = media.warning { log.warning("ExtAudioFileOpenURL: \(warning)") }
       return try own(media, isWriting: false)
     }
@@ -79,10 +75,8 @@ public func ExtAudioFileWrapAudioFileID(
   answer("ExtAudioFileWrapAudioFileID") { () throws(ExtAudioFileError) in
     try unsafe putHandle(in: outExtAudioFile, of: ExtAudioFileCore.all) {
       () throws(ExtAudioFileError) in
-      let media = try onAudioFile { () throws(AudioFileFailure) in
-        inForWriting
-          ? try unsafe OpenFile.find(inFileID).media : try unsafe OpenFile.readable(inFileID)
-      }
+      let media = try unsafe onAudioFile(
+        inForWriting ? OpenFile.find(inFileID).media : OpenFile.readable(inFileID))
       guard media.isWritable || !inForWriting else {
         throw .audioFile(.file(SoundFileError(.notForWriting, path: media.path)))
       }
@@ -130,11 +124,9 @@ public func createExtAudioFile(
   answer("ExtAudioFileCreateWithURL") { () throws(ExtAudioFileError) in
     try unsafe putHandle(in: outExtAudioFile, of: ExtAudioFileCore.all) {
       () throws(ExtAudioFileError) in
-      let (kind, lacksRate) = try onAudioFile { () throws(AudioFileFailure) in
-        try unsafe newKindOrRate(inFileType, inStreamDesc)
-      }
+      let (kind, lacksRate) = try unsafe onAudioFile(newKindOrRate(inFileType, inStreamDesc))
       let layout = try unsafe layout(at: inChannelLayout, channels: kind.format.channels)
-      let filePath = try onAudioFile { () throws(AudioFileFailure) in try unsafe path(of: inURL) }
+      let filePath = try unsafe onAudioFile(path(of: inURL))
       if let layout, !kind.container.canStore(layout, with: kind.format) {
         // Checked first, so that an existing file is not erased in vain.
         throw .audioFile(
@@ -142,14 +134,12 @@ public func createExtAudioFile(
             SoundFileError(
               .notSupported("the file cannot store this channel layout"), path: filePath)))
       }
-      let media = try onAudioFile { () throws(AudioFileFailure) in
-        let flags = AudioFileFlags(rawValue: inFlags)
-        return try onFile { () throws(SoundFileError) in
-          try MediaFiles.create(
+      let flags = AudioFileFlags(rawValue: inFlags)
+      let media = try onAudioFile(
+        onFile(
+          MediaFiles.create(
             path: filePath, container: kind.container, format: kind.format,
-            isReplacing: flags.contains(.eraseFile), dataAlignment: flags.dataAlignment)
-        }
-      }
+            isReplacing: flags.contains(.eraseFile), dataAlignment: flags.dataAlignment)))
       do throws(ExtAudioFileError) {
         return try own(media, isWriting: true, lacksRate: lacksRate, layout: layout)
       } catch {
