@@ -34,7 +34,7 @@ struct OpenFile: Sendable {
 }
 
 /// The reason why a sound file call fails. The text goes to the log, the code to the caller.
-enum AudioFileFailure: APIFailure {
+enum AudioFileFailure: PropertyFailure {
   case badArgument(String)
   case badPath(String)
   case badPermissions(Int8)
@@ -48,9 +48,17 @@ enum AudioFileFailure: APIFailure {
   case noChunk(String)
   case unsupportedProperty(AudioFilePropertyID)
   case notSettable(AudioFilePropertyID)
-  case propertyTooLarge(size: Int, room: UInt32)
+  case propertyTooLarge(size: Int, room: Int)
   case badPropertySize(AudioFilePropertyID, Int)
   case file(SoundFileError)
+
+  static func wrongSize(_ id: UInt32, needed: Int, size: Int) -> AudioFileFailure {
+    .badPropertySize(id, size)
+  }
+
+  static func noRoom(_ id: UInt32, size: Int, room: Int) -> AudioFileFailure {
+    .propertyTooLarge(size: size, room: room)
+  }
 
   var status: OSStatus {
     switch self {

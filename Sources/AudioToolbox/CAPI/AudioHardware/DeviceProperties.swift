@@ -74,7 +74,8 @@ extension DeviceObject {
     case kAudioDevicePropertyDataSource:
       .value(Self.ports).setting(try checkSource(input.value()))
     case kAudioDevicePropertyDataSources: .copied(CopiedValue(array: [Self.ports]))
-    case kAudioDevicePropertyDataSourceNameForIDCFString: .answer(input, try sourceName(request))
+    case kAudioDevicePropertyDataSourceNameForIDCFString:
+      .answer(input, { (asked) throws(HardwareError) in try nameSource(asked, scope) })
     case kAudioDevicePropertySupportsMixing: .flag(true)
     case kAudioDevicePropertyNominalSampleRate:
       .value(try facts.sampleRate).setting(try checkRate(input.value()))
@@ -109,7 +110,9 @@ extension DeviceObject {
     case kAudioDevicePropertyChannelName:
       .copied(try portName(request).map { CopiedValue(cString: $0) })
     case kAudioDevicePropertyIOProcStreamUsage:
-      unsafe Entry.answer(input, try usage(request)).setting(try setUsage(request))
+      unsafe Entry.answer(input) { (asked) throws(HardwareError) in
+        try unsafe usage(asked, scope)
+      }.setting(try setUsage(input.value(), scope))
     default: volumeEntry(request) ?? formatEntry(request, scope)
     }
   }
@@ -121,14 +124,15 @@ extension DeviceObject {
     guard source == Self.ports else { throw .refused("there is no data source \(source)") }
   }
 
-  private func sourceName(_ request: HardwareRequest) throws(HardwareError) -> Translation {
-    let translation = try request.input.value(Translation.self)
+  private func nameSource(_ translation: Translation, _ scope: HardwareScope)
+    throws(HardwareError) -> Translation
+  {
     guard let output = unsafe translation.output,
       translation.outputBytes >= MemoryLayout<UInt>.size
     else { throw .badArgument("the translation has no room for its output") }
     let memory = unsafe UnsafeMutableRawBufferPointer(
       start: output, count: Int(translation.outputBytes))
-    let text = Self.streamName(isInput: request.scope == .input)
+    let text = Self.streamName(isInput: scope == .input)
     _ = unsafe CopiedValue(object: text.cfString).write(to: memory)
     return translation
   }
@@ -184,31 +188,31 @@ extension DeviceObject {
     return names.indices.contains(index) ? names[index] : nil
   }
 
-  private func usage(_ request: HardwareRequest)
+  private func usage(_ asked: AudioHardwareIOProcStreamUsage, _ scope: HardwareScope)
     throws(HardwareError) -> AudioHardwareIOProcStreamUsage
   {
-    let (proc, _) = try usageProc(request)
-    var usage = unsafe try request.input.value(AudioHardwareIOProcStreamUsage.self)
+    let function = try unsafe function(of: asked)
+    var usage = unsafe asked
     unsafe usage.mNumberStreams = 1
-    let isOn = request.scope == .input ? proc.function.usesInput : proc.function.usesOutput
-    unsafe usage.mStreamIsOn = isOn ? 1 : 0
+    unsafe usage.mStreamIsOn = (scope == .input ? function.usesInput : function.usesOutput) ? 1 : 0
     return unsafe usage
   }
 
-  private func usageProc(_ request: HardwareRequest) throws(HardwareError) -> (IOProc, Bool) {
-    let usage = unsafe try request.input.value(AudioHardwareIOProcStreamUsage.self)
-    let proc = try IOProcs.shared.proc(UInt(bitPattern: unsafe usage.mIOProc), of: self)
-    return (proc, unsafe usage.mStreamIsOn != 0)
-  }
-
-  private func setUsage(_ request: HardwareRequest) throws(HardwareError) {
-    let (proc, isOn) = try usageProc(request)
-    let function = proc.function
-    if request.scope == .input {
+  private func setUsage(_ usage: AudioHardwareIOProcStreamUsage, _ scope: HardwareScope)
+    throws(HardwareError)
+  {
+    let (function, isOn) = unsafe (try function(of: usage), usage.mStreamIsOn != 0)
+    if scope == .input {
       function.setUse(input: isOn, output: function.usesOutput)
     } else {
       function.setUse(input: function.usesInput, output: isOn)
     }
+  }
+
+  private func function(of usage: AudioHardwareIOProcStreamUsage)
+    throws(HardwareError) -> IOFunction
+  {
+    try IOProcs.shared.proc(UInt(bitPattern: unsafe usage.mIOProc), of: self).function
   }
 
   // MARK: Volume
@@ -218,9 +222,9 @@ extension DeviceObject {
     let input = request.input
     return switch request.selector {
     case kAudioDevicePropertyVolumeScalarToDecibels:
-      .answer(input, Self.decibels(try input.value()))
+      .answer(input, Self.decibels)
     case kAudioDevicePropertyVolumeDecibelsToScalar:
-      .answer(input, Self.scalar(try input.value()))
+      .answer(input, Self.scalar)
     case kAudioDevicePropertyVolumeScalar, kAudioHardwareServiceDeviceProperty_VirtualMainVolume:
       .copied(try output(request, device.volume)).setting(device.setVolume(try input.value()))
     case kAudioDevicePropertyVolumeDecibels:

@@ -58,12 +58,7 @@ struct HardwareRequest {
 
   /// Copies the property's value to the caller's memory, and stores the number of bytes.
   func copy(_ size: UnsafeMutablePointer<UInt32>) throws(HardwareError) {
-    let value = try value()
-    let memory = unsafe UnsafeMutableRawBufferPointer(mutating: input.bytes)
-    guard let count = unsafe value.write(to: memory) else {
-      throw .wrongSize(selector, needed: value.byteCount, size: memory.count)
-    }
-    unsafe size.pointee = UInt32(count)
+    try unsafe input.copy(entry(), size, missing: .unknownProperty(selector, id))
   }
 
   /// True if the property can be set. The request has no data.

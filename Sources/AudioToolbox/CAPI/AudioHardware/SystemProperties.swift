@@ -21,7 +21,7 @@ extension HardwareRequest {
     case kAudioHardwarePropertyTranslateUIDToDevice:
       .value(qualifierString.flatMap { objects.device(named: $0)?.id } ?? unknown)
     case kAudioHardwarePropertyDeviceForUID, kAudioHardwarePropertyPlugInForBundleID:
-      .answer(input, try translation())
+      .answer(input, translate)
     case kAudioHardwarePropertyPlugInList: .copied(CopiedValue(array: [AudioObjectID]()))
     case kAudioHardwarePropertyRunLoop:
       .value(HardwareListeners.shared.runLoopAddress).setting(
@@ -40,8 +40,7 @@ extension HardwareRequest {
   }
 
   /// Translates a UID to a device.
-  private func translation() throws(HardwareError) -> Translation {
-    let translation = try input.value(Translation.self)
+  private func translate(_ translation: Translation) throws(HardwareError) -> Translation? {
     guard let output = unsafe translation.output,
       translation.outputBytes >= MemoryLayout<AudioObjectID>.size,
       translation.inputBytes >= MemoryLayout<UInt>.size,

@@ -25,6 +25,11 @@ struct CopiedValue {
     itemBytes = MemoryLayout<Item>.stride
   }
 
+  /// An array that is copied whole or not at all.
+  init<Item: BitwiseCopyable>(whole items: [Item]) {
+    self.init(bytes: unsafe items.withUnsafeBytes { unsafe Array($0) })
+  }
+
   /// A structure of variable length.
   init(bytes: [UInt8]) {
     content = .bytes(bytes)

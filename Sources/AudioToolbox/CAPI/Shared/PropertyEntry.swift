@@ -4,6 +4,14 @@ import CAudioToolbox
 protocol PropertyFailure: APIFailure {
   /// Creates the failure for a value that does not have the property's size.
   static func wrongSize(_ id: UInt32, needed: Int, size: Int) -> Self
+  /// Creates the failure for memory that has no room for a value.
+  static func noRoom(_ id: UInt32, size: Int, room: Int) -> Self
+}
+
+extension PropertyFailure {
+  static func noRoom(_ id: UInt32, size: Int, room: Int) -> Self {
+    .wrongSize(id, needed: size, size: room)
+  }
 }
 
 /// What an app passes with a property: a new value, or a question that the value answers. Empty if the app
@@ -17,6 +25,12 @@ struct PropertyInput<Failure: PropertyFailure> {
     self.id = id
     let count = UInt(bitPattern: start) == 0 ? 0 : Int(size)
     unsafe bytes = UnsafeRawBufferPointer(start: start, count: count)
+  }
+
+  /// - Parameter start: NULL is a mistake unless there are no bytes.
+  init(_ id: UInt32, given start: UnsafeRawPointer?, _ size: UInt32) throws(Failure) {
+    unsafe self.init(id, start, size)
+    if isEmpty, size > 0 { throw .badArgument("the value is NULL") }
   }
 
   var isEmpty: Bool { byteCount == 0 }
@@ -43,6 +57,21 @@ struct PropertyInput<Failure: PropertyFailure> {
       throw .wrongSize(id, needed: MemoryLayout<Value>.size, size: byteCount)
     }
     return unsafe UnsafeMutableRawPointer(mutating: address).assumingMemoryBound(to: type)
+  }
+
+  /// Copies an entry's value to the app's memory, and stores the number of bytes.
+  ///
+  /// - Parameter missing: The failure if there is no value.
+  func copy(
+    _ entry: PropertyEntry<Failure>?, _ size: UnsafeMutablePointer<UInt32>,
+    missing: @autoclosure () -> Failure
+  ) throws(Failure) {
+    guard let value = try entry?.read?() else { throw missing() }
+    let memory = unsafe UnsafeMutableRawBufferPointer(mutating: bytes)
+    guard let count = unsafe value.write(to: memory) else {
+      throw .noRoom(id, size: value.byteCount, room: byteCount)
+    }
+    unsafe size.pointee = UInt32(count)
   }
 
   /// Returns the whole values among the bytes.
@@ -72,6 +101,18 @@ struct PropertyEntry<Failure: PropertyFailure> {
     }
   }
 
+  /// Returns the size in bytes of the value that there is now; 0 if there is none and it can be set.
+  ///
+  /// - Parameter missing: The failure if there is none.
+  func presentSize(missing: Failure) throws(Failure) -> Int {
+    guard let read else { return byteCount ?? 0 }
+    guard let value = try read() else {
+      if write == nil { throw missing }
+      return 0
+    }
+    return value.byteCount
+  }
+
   /// The entry of a number or a structure.
   static func value<Value: BitwiseCopyable>(
     _ value: @autoclosure @escaping () throws(Failure) -> Value
@@ -81,13 +122,15 @@ struct PropertyEntry<Failure: PropertyFailure> {
 
   /// The entry of a structure that asks a question, which the value answers; zeros without a question.
   static func answer<Value: BitwiseCopyable>(
-    _ question: PropertyInput<Failure>,
-    _ answer: @autoclosure @escaping () throws(Failure) -> Value
+    _ input: PropertyInput<Failure>, _ answer: @escaping (Value) throws(Failure) -> Value?
   ) -> Self {
     let size = MemoryLayout<Value>.size
     return Self(byteCount: size) { () throws(Failure) in
-      question.isEmpty
-        ? CopiedValue(bytes: [UInt8](repeating: 0, count: size)) : CopiedValue(try answer())
+      if input.isEmpty { return CopiedValue(bytes: [UInt8](repeating: 0, count: size)) }
+      guard input.byteCount >= size else {
+        throw .noRoom(input.id, size: size, room: input.byteCount)
+      }
+      return try answer(input.value()).map { CopiedValue($0) }
     }
   }
 
