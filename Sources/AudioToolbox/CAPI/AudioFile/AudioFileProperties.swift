@@ -264,7 +264,7 @@ public func AudioFileGetPropertyInfo(
     unsafe outDataSize?.pointee = 0
     unsafe isWritable?.pointee = 0
     let property = unsafe FileProperty(
-      media: try OpenFile.find(inAudioFile).media, input: PropertyInput(inPropertyID, nil, 0))
+      media: try OpenFile.find(inAudioFile).media, input: PropertyInput(inPropertyID))
     guard let entry = property.entry() ?? property.translation() else {
       throw .unsupportedProperty(inPropertyID)
     }

@@ -135,7 +135,7 @@ private final class FileStream: @unchecked Sendable {
   }
 
   private func hasValue(_ id: AudioFileStreamPropertyID) -> Bool {
-    (try? entry(unsafe PropertyInput(id, nil, 0)).read?()) != nil
+    (try? entry(PropertyInput(id)).read?()) != nil
   }
 
   /// The properties reported to the listener, in order.
@@ -332,7 +332,7 @@ public func AudioFileStreamGetPropertyInfo(
     unsafe outPropertyDataSize?.pointee = 0
     unsafe outWritable?.pointee = false
     let stream = try unsafe stream(inAudioFileStream)
-    let size = try unsafe stream.entry(PropertyInput(inPropertyID, nil, 0)).presentSize(
+    let size = try stream.entry(PropertyInput(inPropertyID)).presentSize(
       missing: stream.unknownValue(inPropertyID))
     unsafe outPropertyDataSize?.pointee = UInt32(size)
   }

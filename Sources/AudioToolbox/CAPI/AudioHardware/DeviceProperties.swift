@@ -106,7 +106,7 @@ extension DeviceObject {
       .copied(
         try channelsIfAny(scope).map { CopiedValue(bytes: ChannelLayout(channels: $0).bytes) })
     case kAudioObjectPropertyElementName:
-      .copied(try portName(request).map { CopiedValue(object: $0.cfString) })
+      .copied(try portName(request).map { CopiedValue(string: $0) })
     case kAudioDevicePropertyChannelName:
       .copied(try portName(request).map { CopiedValue(cString: $0) })
     case kAudioDevicePropertyIOProcStreamUsage:
@@ -133,7 +133,7 @@ extension DeviceObject {
     let memory = unsafe UnsafeMutableRawBufferPointer(
       start: output, count: Int(translation.outputBytes))
     let text = Self.streamName(isInput: scope == .input)
-    _ = unsafe CopiedValue(object: text.cfString).write(to: memory)
+    _ = unsafe CopiedValue(string: text).write(to: memory)
     return translation
   }
 

@@ -72,7 +72,7 @@ struct HardwareRequest {
   func set() throws(HardwareError) {
     if let write = try entry()?.write { return try write() }
     var question = self
-    question.input = unsafe PropertyInput(selector, nil, 0)
+    question.input = PropertyInput(selector)
     _ = try question.value()
     throw .notSettable(selector, id)
   }

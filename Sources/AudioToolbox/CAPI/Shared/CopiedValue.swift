@@ -50,6 +50,8 @@ struct CopiedValue {
     }
   }
 
+  init(string: String) { self.init(object: string.cfString) }
+
   /// A C string. `write` cuts one that does not fit.
   init(cString: String) { self.init(array: Array(cString.utf8) + [0]) }
 

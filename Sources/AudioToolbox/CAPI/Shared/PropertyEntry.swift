@@ -21,6 +21,9 @@ struct PropertyInput<Failure: PropertyFailure> {
   let id: UInt32
   let bytes: UnsafeRawBufferPointer
 
+  /// The app passes nothing.
+  init(_ id: UInt32) { unsafe self.init(id, nil, 0) }
+
   init(_ id: UInt32, _ start: UnsafeRawPointer?, _ size: UInt32) {
     self.id = id
     let count = UInt(bitPattern: start) == 0 ? 0 : Int(size)
