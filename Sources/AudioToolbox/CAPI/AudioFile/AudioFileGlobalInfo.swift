@@ -120,14 +120,8 @@ public func AudioFileGetGlobalInfo(
     let entry = try unsafe GlobalProperty(inPropertyID, inSpecifier, inSpecifierSize).entry()
     let output = unsafe PropertyInput<AudioFileFailure>(
       inPropertyID, outPropertyData, ioDataSize.pointee)
-    var count: UInt32 = 0
-    try unsafe output.copy(entry, &count, missing: .unsupportedProperty(inPropertyID))
-    let size = try entry.size
-    // Not even one item fits.
-    if count == 0, size > 0 {
-      throw .noRoom(inPropertyID, size: size, room: output.byteCount)
-    }
-    unsafe ioDataSize.pointee = count
+    try unsafe output.copy(
+      entry, ioDataSize, missing: .unsupportedProperty(inPropertyID), least: 1)
   }
 }
 

@@ -64,14 +64,16 @@ struct PropertyInput<Failure: PropertyFailure> {
 
   /// Copies an entry's value to the app's memory, and stores the number of bytes.
   ///
-  /// - Parameter missing: The failure if there is no value.
+  /// - Parameters:
+  ///   - missing: The failure if there is no value.
+  ///   - least: Number of bytes of a list that must fit at least, unless it is empty.
   func copy(
     _ entry: PropertyEntry<Failure>?, _ size: UnsafeMutablePointer<UInt32>,
-    missing: @autoclosure () -> Failure
+    missing: @autoclosure () -> Failure, least: Int = 0
   ) throws(Failure) {
     guard let value = try entry?.read?() else { throw missing() }
     let memory = unsafe UnsafeMutableRawBufferPointer(mutating: bytes)
-    guard let count = unsafe value.write(to: memory) else {
+    guard let count = unsafe value.write(to: memory), count >= min(least, value.byteCount) else {
       throw .noRoom(id, size: value.byteCount, room: byteCount)
     }
     unsafe size.pointee = UInt32(count)
@@ -95,6 +97,9 @@ struct PropertyEntry<Failure: PropertyFailure> {
   let read: (() throws(Failure) -> CopiedValue?)?
   /// Sets the value; nil for a property that is only read.
   private(set) var write: (() throws(Failure) -> Void)?
+
+  /// True for a number of 32 bits.
+  var isWord: Bool { byteCount == 4 }
 
   /// Size of the value in bytes; 0 if there is none now.
   var size: Int {
@@ -154,8 +159,12 @@ struct PropertyEntry<Failure: PropertyFailure> {
   }
 
   /// The entry of a value of variable length, or of one that may be missing.
-  static func copied(_ value: @autoclosure @escaping () throws(Failure) -> CopiedValue?) -> Self {
-    Self(byteCount: nil, read: value)
+  ///
+  /// - Parameter bytes: Size of the value, if it is known.
+  static func copied(
+    bytes: Int? = nil, _ value: @autoclosure @escaping () throws(Failure) -> CopiedValue?
+  ) -> Self {
+    Self(byteCount: bytes, read: value)
   }
 
   /// The entry of a value that is not read.
