@@ -96,6 +96,12 @@ final class QueueCore<Part: QueuePart>: Sendable {
     }
   }
 
+  /// Runs `body` while no process thread accesses the queue's memory.
+  func holding(_ body: () -> Void) throws(QueueError) {
+    guard let device = state.read({ $0.device }) else { return body() }
+    try holding(device, body)
+  }
+
   /// Runs `body` while the process thread of this device does not access the queue's memory.
   func holding(_ device: Device, _ body: () -> Void) throws(QueueError) {
     do throws(ServerError) {

@@ -43,7 +43,7 @@ extension OutputQueue {
         return state.isRunning
       }
       if isSeenTo { return }
-      try holding {
+      try core.holding {
         // Before a cycle can begin the run, and end a short one.
         state.change { state in
           if state.phase.isIdle {
@@ -71,7 +71,7 @@ extension OutputQueue {
   package func pause() throws(QueueError) {
     try core.controlled { () throws(QueueError) in
       guard state.read({ $0.phase == .started }) else { return }
-      try holding { unsafe memory.voice.pointee.pause() }
+      try core.holding { unsafe memory.voice.pointee.pause() }
       state.change { state in
         readEvents(&state)
         if state.phase == .started { state.phase = .paused }
@@ -168,7 +168,7 @@ extension OutputQueue {
     }
     waitForConverter()
     do throws(QueueError) {
-      try holding { state.change(body) }
+      try core.holding { state.change(body) }
     } catch {
       state.change { $0.resets -= 1 }
       throw error
@@ -244,13 +244,5 @@ extension OutputQueue {
     }
     core.tellDisposed()
     LastSounds.shared.end(self)
-  }
-
-  // MARK: Helpers
-
-  /// Runs `body` while the process thread is kept out of the queue's voice.
-  private func holding(_ body: () -> Void) throws(QueueError) {
-    guard let device = state.read({ $0.device }) else { return body() }
-    try core.holding(device, body)
   }
 }

@@ -34,7 +34,7 @@ extension InputQueue: Queue {
       // A start "now" begins on the first frame that the connections carry.
       if time == .atOnce { try awaitHeard(on: device) }
       let start = StartPoint(time)
-      try core.holding(device) { unsafe memory.recorder.pointee.start(at: start) }
+      try core.holding { unsafe memory.recorder.pointee.start(at: start) }
       state.change { state in
         state.phase = .started
         if !state.isRunning { state.start = start }
@@ -45,8 +45,8 @@ extension InputQueue: Queue {
   /// Pauses recording. The queue keeps its buffers and its time.
   package func pause() throws(QueueError) {
     try core.controlled { () throws(QueueError) in
-      guard let device = state.read({ $0.phase == .started ? $0.device : nil }) else { return }
-      try core.holding(device) { unsafe memory.recorder.pointee.pause() }
+      guard state.read({ $0.phase == .started && $0.device != nil }) else { return }
+      try core.holding { unsafe memory.recorder.pointee.pause() }
       state.change { state in
         readEvents(&state)
         state.phase = .paused
@@ -117,15 +117,17 @@ extension InputQueue: Queue {
     try core.controlled { () throws(QueueError) in
       let converter = claim(refusingBuffers: true)
       var last: RecordEvent?
-      let position = device.map { _ in core.ranFrames }
-      guard hold({ last = unsafe memory.recorder.pointee.forgetSpaces() }) else {
+      let position = state.read({ $0.device }) == nil ? 0 : core.ranFrames
+      do throws(QueueError) {
+        try core.holding { last = unsafe memory.recorder.pointee.forgetSpaces() }
+      } catch {
         state.change { state in
           state.resets -= 1
           state.isConverting = false
         }
-        throw .invalidated
+        throw error
       }
-      finish(last, at: position ?? 0, with: converter, isReset: true)
+      finish(last, at: position, with: converter, isReset: true)
     }
     core.handBack()
   }
@@ -143,11 +145,12 @@ extension InputQueue: Queue {
     let converter = claim(refusingBuffers: refusingBuffers)
     var last: RecordEvent?
     var position: Int64 = 0
-    let isHeld = hold {
-      position = core.ranFrames
-      last = unsafe memory.recorder.pointee.stop()
-    }
-    guard isHeld else {
+    do throws(QueueError) {
+      try core.holding {
+        position = core.ranFrames
+        last = unsafe memory.recorder.pointee.stop()
+      }
+    } catch {
       log.error("a cycle of the server does not end: the recorder keeps its buffers")
       state.change { $0.isConverting = false }
       return false
@@ -241,26 +244,5 @@ extension InputQueue: Queue {
       state.wait { $0.isConverting ? nil : () }
     }
     core.tellDisposed()
-  }
-
-  // MARK: Helpers
-
-  private var device: Device? { state.read { $0.device } }
-
-  /// Runs `body` while the process thread is kept out of the queue's recorder.
-  ///
-  /// - Returns: False if a cycle does not end; `body` was not called.
-  @discardableResult
-  func hold(_ body: () -> Void) -> Bool {
-    guard let device else {
-      body()
-      return true
-    }
-    do throws(QueueError) {
-      try core.holding(device, body)
-      return true
-    } catch {
-      return false
-    }
   }
 }

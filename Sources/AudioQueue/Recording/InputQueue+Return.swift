@@ -96,7 +96,7 @@ extension InputQueue {
         let resumedAt = agreed?.hostTime ?? device.hostTime(ofFrame: agreed?.frame ?? frame)
         let gone = Double(resumedAt) - Double(lostAt)
         let hole = Int64(held: (max(0, gone) / 1e9 * device.client.sampleRate).rounded())
-        hold {
+        try? core.holding {
           unsafe memory.recorder.pointee.skip(hole)
           unsafe memory.recorder.pointee.resume(at: agreed ?? StartPoint(.frame(frame)))
         }

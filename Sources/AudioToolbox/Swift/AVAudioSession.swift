@@ -38,11 +38,10 @@ public final class AVAudioSession: Sendable {
     core.addObserver { [weak self] in self?.post($0) }
   }
 
-  private func translatingErrors<R>(_ body: () throws(AudioSessionRefusal) -> R)
+  private func onSession(_ call: @autoclosure () throws(AudioSessionRefusal) -> Void)
     throws(AudioSessionError)
-    -> R
   {
-    do throws(AudioSessionRefusal) { return try body() } catch {
+    do throws(AudioSessionRefusal) { try call() } catch {
       throw AudioSessionError(AudioSessionFailure.session(error).status)
     }
   }
@@ -91,9 +90,7 @@ public final class AVAudioSession: Sendable {
   {
     let (category, mode) = (try category.value, try mode.value)
     core.use()
-    try translatingErrors { () throws(AudioSessionRefusal) in
-      try core.setCategory(category, mode, AudioSessionOptions(rawValue: options.rawValue))
-    }
+    try onSession(core.setCategory(category, mode, AudioSessionOptions(rawValue: options.rawValue)))
   }
 
   /// Sets the mode.
@@ -102,7 +99,7 @@ public final class AVAudioSession: Sendable {
   public func setMode(_ mode: Mode) throws(AudioSessionError) {
     let mode = try mode.value
     core.use()
-    try translatingErrors { () throws(AudioSessionRefusal) in try core.setMode(mode) }
+    try onSession(core.setMode(mode))
   }
 
   /// Routes the output to the speaker, or not. The sound card's ports are the speaker: sound does not
@@ -111,9 +108,7 @@ public final class AVAudioSession: Sendable {
   /// - Throws: kAudioSessionIncompatibleCategory for the speaker in a category other than
   ///   `playAndRecord`.
   public func overrideOutputAudioPort(_ port: PortOverride) throws(AudioSessionError) {
-    try translatingErrors { () throws(AudioSessionRefusal) in
-      try core.overrideOutput(toSpeaker: port == .speaker)
-    }
+    try onSession(core.overrideOutput(toSpeaker: port == .speaker))
   }
 
   // MARK: Activity
@@ -128,7 +123,7 @@ public final class AVAudioSession: Sendable {
   /// - Throws: kAudioServicesNoHardwareError if the server cannot be reached or has gone.
   public func setActive(_ active: Bool, options: SetActiveOptions = []) throws(AudioSessionError) {
     if active {
-      try translatingErrors { () throws(AudioSessionRefusal) in try core.activate() }
+      try onSession(core.activate())
     } else {
       core.deactivate()
     }
@@ -145,9 +140,7 @@ public final class AVAudioSession: Sendable {
   ///
   /// - Throws: kAudioSessionUnsupportedPropertyError for a rate below 0 or one that is not finite.
   public func setPreferredSampleRate(_ sampleRate: Double) throws(AudioSessionError) {
-    try translatingErrors { () throws(AudioSessionRefusal) in
-      try core.setPreferredSampleRate(sampleRate)
-    }
+    try onSession(core.setPreferredSampleRate(sampleRate))
   }
 
   /// Sets the wanted length in seconds of a call of the program's output units. It takes effect at once,
@@ -155,9 +148,7 @@ public final class AVAudioSession: Sendable {
   ///
   /// - Throws: kAudioSessionUnsupportedPropertyError for a duration below 0 or one that is not finite.
   public func setPreferredIOBufferDuration(_ duration: TimeInterval) throws(AudioSessionError) {
-    try translatingErrors { () throws(AudioSessionRefusal) in
-      try core.setPreferredBufferDuration(duration)
-    }
+    try onSession(core.setPreferredBufferDuration(duration))
   }
 
   // MARK: The hardware

@@ -111,15 +111,13 @@ public func AudioConverterGetPropertyInfo(
   unsafe withConverter(
     inAudioConverter, "AudioConverterGetPropertyInfo"
   ) { core throws(AudioConverterError) in
-    let property = try AudioConverterProperty.named(inPropertyID)
-    let isWritable = property.isWritable(core)
-    var size = 0
-    do throws(AudioConverterError) { size = try property.get(core, 0).count } catch {
-      // A property that can be set may have no value yet.
-      guard property.mayHaveNoValue, case .unsupportedProperty = error else { throw error }
+    let input = PropertyInput<AudioConverterError>(inPropertyID)
+    guard let entry = AudioConverterProperty(core: core, input: input).entry() else {
+      throw .unsupportedProperty(inPropertyID)
     }
+    let size = try entry.presentSize(missing: .unsupportedProperty(inPropertyID))
     unsafe outSize?.pointee = UInt32(size)
-    unsafe outWritable?.pointee = isWritable
+    unsafe outWritable?.pointee = entry.write != nil
   }
 }
 
@@ -132,14 +130,11 @@ public func AudioConverterGetProperty(
   unsafe withConverter(
     inAudioConverter, "AudioConverterGetProperty", needs: ioPropertyDataSize, outPropertyData
   ) { core throws(AudioConverterError) in
-    let property = try AudioConverterProperty.named(inPropertyID)
-    let room = unsafe Int(ioPropertyDataSize.pointee)
-    // Some properties compute their value from the number in the caller's memory.
-    let before = room >= 4 ? unsafe outPropertyData.loadUnaligned(as: UInt32.self) : 0
-    let value = try property.get(core, before)
-    guard value.count <= room else { throw .propertySize(inPropertyID, room) }
-    unsafe outPropertyData.copyMemory(from: value, byteCount: value.count)
-    unsafe ioPropertyDataSize.pointee = UInt32(value.count)
+    let input = unsafe PropertyInput<AudioConverterError>(
+      inPropertyID, outPropertyData, ioPropertyDataSize.pointee)
+    try unsafe input.copy(
+      AudioConverterProperty(core: core, input: input).entry(), ioPropertyDataSize,
+      missing: .unsupportedProperty(inPropertyID))
   }
 }
 
@@ -152,12 +147,13 @@ public func AudioConverterSetProperty(
   unsafe withConverter(
     inAudioConverter, "AudioConverterSetProperty"
   ) { core throws(AudioConverterError) in
-    guard let bytes = unsafe copyBytes(at: inPropertyData, count: inPropertyDataSize) else {
-      throw .badArgument("the value is NULL")
+    let input = try unsafe PropertyInput<AudioConverterError>(
+      inPropertyID, given: inPropertyData, inPropertyDataSize)
+    guard let entry = AudioConverterProperty(core: core, input: input).entry() else {
+      throw .unsupportedProperty(inPropertyID)
     }
-    let property = try AudioConverterProperty.named(inPropertyID)
-    guard let set = property.set else { throw .readOnly(inPropertyID) }
-    try set(core, PropertyBytes(id: inPropertyID, bytes: bytes))
+    guard let write = entry.write else { throw .readOnly(inPropertyID) }
+    try write()
   }
 }
 

@@ -3,7 +3,7 @@ import Codecs
 import Logging
 
 /// The reason why a converter call fails. The text goes to the log, the code to the caller.
-enum AudioConverterError: APIFailure {
+enum AudioConverterError: PropertyFailure {
   case badArgument(String)
   case noConverter
   case formatNotSupported(String)
@@ -21,6 +21,10 @@ enum AudioConverterError: APIFailure {
   /// The status that the app's input callback returned.
   case input(OSStatus)
   case system(String)
+
+  static func wrongSize(_ id: UInt32, needed: Int, size: Int) -> AudioConverterError {
+    .propertySize(id, size)
+  }
 
   init(_ failure: StreamConverter.Failure) {
     switch failure {

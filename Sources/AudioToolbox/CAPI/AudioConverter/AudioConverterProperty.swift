@@ -2,287 +2,221 @@ import CAudioToolbox
 import Codecs
 import RealTime
 
-/// The new value of a property as raw bytes.
-struct PropertyBytes {
-  let id: AudioConverterPropertyID
-  let bytes: [UInt8]
+/// A property of a converter, and what the app passes with it.
+struct AudioConverterProperty {
+  typealias Entry = PropertyEntry<AudioConverterError>
 
-  /// Returns the value at the beginning of the bytes. More bytes may follow.
-  func value<Value: BitwiseCopyable>(_ type: Value.Type) throws(AudioConverterError) -> Value {
-    guard bytes.count >= MemoryLayout<Value>.size else { throw .propertySize(id, bytes.count) }
-    return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: Value.self) }
-  }
+  let core: AudioConverterCore
+  let input: PropertyInput<AudioConverterError>
+  private var id: AudioConverterPropertyID { input.id }
 
-  /// Returns `count` values from the beginning of the bytes. More bytes may follow.
-  func array<Value: BitwiseCopyable>(_ type: Value.Type, count: Int) throws(AudioConverterError)
-    -> [Value]
-  {
-    let stride = MemoryLayout<Value>.stride
-    guard bytes.count >= count * stride else { throw .propertySize(id, bytes.count) }
-    return unsafe bytes.withUnsafeBytes { bytes in
-      (0..<count).map {
-        unsafe bytes.loadUnaligned(fromByteOffset: $0 * stride, as: Value.self)
+  /// Returns the property's entry; nil if no converter has it.
+  func entry() -> Entry? {
+    switch id {
+    case kAudioConverterPropertyMinimumInputBufferSize,
+      kAudioConverterPropertyMaximumInputPacketSize:
+      .value(UInt32(core.maximumInputPacketBytes))
+    case kAudioConverterPropertyMinimumOutputBufferSize,
+      kAudioConverterPropertyMaximumOutputPacketSize:
+      .value(UInt32(core.maximumOutputPacketBytes))
+    case kAudioConverterPropertyCalculateInputBufferSize:
+      .value(UInt32(clamping: core.inputBytes(forOutput: asked)))
+    case kAudioConverterPropertyCalculateOutputBufferSize:
+      .value(UInt32(clamping: core.outputBytes(forInput: asked)))
+    case kAudioConverterSampleRateConverterComplexity:
+      setting(\.complexity) {
+        [
+          kAudioConverterSampleRateConverterComplexity_Linear,
+          kAudioConverterSampleRateConverterComplexity_Normal,
+          kAudioConverterSampleRateConverterComplexity_Mastering,
+          kAudioConverterSampleRateConverterComplexity_MinimumPhase,
+        ].contains($0)
       }
+    case kAudioConverterSampleRateConverterQuality:
+      setting(\.quality) { $0 <= kAudioConverterQuality_Max }
+    case kAudioConverterPropertyDithering:
+      setting(\.dithering) {
+        [0, kDitherAlgorithm_TPDF, kDitherAlgorithm_NoiseShaping].contains($0)
+      }
+    case kAudioConverterPropertyDitherBitDepth: setting(\.ditherBits) { $0 <= 24 }
+    case kAudioConverterCodecQuality:
+      setting(\.codecQuality) { $0 <= kAudioConverterQuality_Max }
+    case kAudioConverterDecompressionMagicCookie:
+      .copied(CopiedValue(bytes: try decoderCookie())).setting(try setDecoderCookie())
+    case kAudioConverterCompressionMagicCookie: .copied(CopiedValue(bytes: try encoderCookie()))
+    case kAudioConverterEncodeBitRate:
+      .value(UInt32(try bitRate())).setting(try setBitRate(input.number()))
+    case kAudioConverterEncodeAdjustableSampleRate:
+      .value(try encodedSampleRate()).setting(try setEncodedSampleRate(input.value()))
+    case kAudioConverterApplicableEncodeBitRates: .copied(CopiedValue(whole: try bitRates()))
+    case kAudioConverterAvailableEncodeBitRates: .copied(CopiedValue(whole: try allBitRates()))
+    case kAudioConverterAvailableEncodeChannelLayoutTags:
+      .copied(CopiedValue(whole: try encoder().format.codec.encodedLayoutTags))
+    case kAudioConverterApplicableEncodeSampleRates, kAudioConverterAvailableEncodeSampleRates:
+      .copied(CopiedValue(whole: try encoder().format.codec.encodedSampleRateRanges))
+    case kAudioConverterPropertyBitDepthHint:
+      .value(UInt32(try encoder().format.bitsPerSample)).setting(try setBitDepth(input.value()))
+    case kAudioConverterPropertyFormatList: .copied(CopiedValue(whole: try formats()))
+    case kAudioConverterPrimeMethod: setting(\.primeMethod) { $0 <= kConverterPrimeMethod_None }
+    case kAudioConverterPrimeInfo:
+      // An encoder tells its priming, other converters take it.
+      .value(core.primeInfo).setting(
+        if: core.stream.encoder == nil, try core.setPrimeInfo(input.value()))
+    case kAudioConverterChannelMap:
+      .copied(CopiedValue(whole: core.channelMap)).setting(try setChannelMap())
+    case kAudioConverterPropertyChannelMixMap:
+      .copied(CopiedValue(whole: core.mixMap.flatMap { $0 })).setting(try setMixMap())
+    case kAudioConverterPropertyPerformDownmix: setting(\.performsDownmix) { $0 <= 1 }
+    case kAudioConverterInputChannelLayout: layout(\.inputLayout, core.input.stream.channels)
+    case kAudioConverterOutputChannelLayout: layout(\.outputLayout, core.output.stream.channels)
+    case kAudioConverterCurrentInputStreamDescription: .value(core.input.streamDescription)
+    case kAudioConverterCurrentOutputStreamDescription: .value(core.output.streamDescription)
+    case kAudioConverterPropertyCanResumeFromInterruption: .flag(true)
+    default: nil
     }
   }
 
-  /// Returns the bytes of values.
-  static func of<Value: BitwiseCopyable>(_ values: [Value]) -> [UInt8] {
-    unsafe values.withUnsafeBytes { unsafe Array($0) }
+  /// The number in the caller's memory, from which some properties compute their value.
+  private var asked: Int { (try? input.number()) ?? 0 }
+
+  // MARK: Settings
+
+  private func setting<Value: BitwiseCopyable>(
+    _ path: WritableKeyPath<AudioConverterCore.Settings, Value>,
+    isValid: @escaping (Value) -> Bool
+  ) -> Entry {
+    .value(core.settings[keyPath: path]).setting(try set(path, input.value(), isValid))
   }
-}
 
-/// One property of a converter. `all` is the table that the property functions use.
-struct AudioConverterProperty: Sendable {
-  typealias Core = AudioConverterCore
-  /// Returns the value. The number is the first word of the caller's memory.
-  typealias Get = @Sendable (Core, UInt32) throws(AudioConverterError) -> [UInt8]
-  typealias Set = @Sendable (Core, PropertyBytes) throws(AudioConverterError) -> Void
+  private func set<Value: BitwiseCopyable>(
+    _ path: WritableKeyPath<AudioConverterCore.Settings, Value>, _ value: Value,
+    _ isValid: (Value) -> Bool
+  ) throws(AudioConverterError) {
+    guard isValid(value) else { throw .propertyValue(id, "\(value) is no value of it") }
+    try core.change { $0[keyPath: path] = value }
+  }
 
-  let id: AudioConverterPropertyID
-  let get: Get
-  /// Nil if the property is read-only.
-  let set: Set?
-  /// False for a converter for which a property is read-only that others let be set.
-  var canSet: @Sendable (Core) -> Bool = { _ in true }
-  /// True for a value that may not be there until it is set.
-  var mayHaveNoValue = false
+  /// The entry of a layout, which may not be there until it is set.
+  private func layout(
+    _ path: WritableKeyPath<AudioConverterCore.Settings, ChannelLayout?>, _ channels: Int
+  ) -> Entry {
+    .copied(core.settings[keyPath: path].map { CopiedValue(bytes: $0.bytes) }).setting(
+      try setLayout(path, channels))
+  }
 
-  func isWritable(_ core: Core) -> Bool { set != nil && canSet(core) }
+  private func setLayout(
+    _ path: WritableKeyPath<AudioConverterCore.Settings, ChannelLayout?>, _ channels: Int
+  ) throws(AudioConverterError) {
+    guard let layout = ChannelLayout(input.array()) else {
+      throw .propertySize(id, input.byteCount)
+    }
+    guard layout.channels == channels else {
+      throw .propertyValue(id, "\(layout.channels) channels, not \(channels)")
+    }
+    try core.change { $0[keyPath: path] = layout }
+  }
 
-  private static let byID = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
+  private func decoderCookie() throws(AudioConverterError) -> [UInt8] {
+    guard case .packets = core.input.stream else { throw .unsupportedProperty(id) }
+    return core.settings.cookie
+  }
 
-  static func named(_ id: AudioConverterPropertyID) throws(AudioConverterError)
-    -> AudioConverterProperty
+  private func setDecoderCookie() throws(AudioConverterError) {
+    // Linear PCM has no magic cookie. Programs set the cookie of their file without checking for one.
+    guard case .packets = core.input.stream else { return }
+    try core.change { $0.cookie = input.array() }
+  }
+
+  /// Returns at least `count` values that the app passes.
+  private func array<Value: BitwiseCopyable>(of type: Value.Type, count: Int)
+    throws(AudioConverterError) -> [Value]
   {
-    guard let property = byID[id] else { throw .unsupportedProperty(id) }
-    return property
+    let values = input.array(of: type)
+    guard values.count >= count else { throw .propertySize(id, input.byteCount) }
+    return Array(values.prefix(count))
   }
 
-  private static func value<Value: BitwiseCopyable>(
-    _ id: AudioConverterPropertyID,
-    get: @escaping @Sendable (Core) throws(AudioConverterError) -> Value,
-    set: (@Sendable (Core, Value) throws(AudioConverterError) -> Void)? = nil
-  ) -> AudioConverterProperty {
-    let bytes: Get = { (core, _) throws(AudioConverterError) in
-      PropertyBytes.of([try get(core)])
+  private func setChannelMap() throws(AudioConverterError) {
+    let map = try array(of: Int32.self, count: core.output.stream.channels)
+    guard map.allSatisfy({ (-1..<Int32(core.input.stream.channels)).contains($0) }) else {
+      throw .propertyValue(id, "\(map) names a channel that the input does not have")
     }
-    guard let set else { return AudioConverterProperty(id: id, get: bytes, set: nil) }
-    return AudioConverterProperty(id: id, get: bytes) { (core, value) throws(AudioConverterError) in
-      try set(core, value.value(Value.self))
+    try core.change {
+      $0.channelMap = map
+      $0.mixMap = nil
     }
   }
 
-  /// Creates a property that is stored in the settings.
-  private static func setting<Value: BitwiseCopyable & Sendable>(
-    _ id: AudioConverterPropertyID,
-    _ path: any WritableKeyPath<AudioConverterCore.Settings, Value> & Sendable,
-    isValid: @escaping @Sendable (Value) -> Bool
-  ) -> AudioConverterProperty {
-    value(
-      id, get: { $0.settings[keyPath: path] },
-      set: { (core, value) throws(AudioConverterError) in
-        guard isValid(value) else { throw .propertyValue(id, "\(value) is no value of it") }
-        try core.change { $0[keyPath: path] = value }
-      })
+  private func setMixMap() throws(AudioConverterError) {
+    let (inputs, outputs) = (core.input.stream.channels, core.output.stream.channels)
+    let numbers = try array(of: Float.self, count: inputs * outputs)
+    guard numbers.allSatisfy(\.isFinite) else {
+      throw .propertyValue(id, "a factor is not finite")
+    }
+    try core.change {
+      $0.mixMap = (0..<inputs).map { Array(numbers[$0 * outputs..<($0 + 1) * outputs]) }
+      $0.channelMap = nil
+    }
   }
 
-  private static func layout(
-    _ id: AudioConverterPropertyID,
-    _ path: any WritableKeyPath<AudioConverterCore.Settings, ChannelLayout?> & Sendable,
-    channels: @escaping @Sendable (Core) -> Int
-  ) -> AudioConverterProperty {
-    var property = AudioConverterProperty(
-      id: id,
-      get: { (core, _) throws(AudioConverterError) in
-        guard let layout = core.settings[keyPath: path] else { throw .unsupportedProperty(id) }
-        return layout.bytes
-      },
-      set: { (core, value) throws(AudioConverterError) in
-        guard let layout = ChannelLayout(value.bytes) else {
-          throw .propertySize(id, value.bytes.count)
-        }
-        guard layout.channels == channels(core) else {
-          throw .propertyValue(id, "\(layout.channels) channels, not \(channels(core))")
-        }
-        try core.change { $0[keyPath: path] = layout }
-      })
-    property.mayHaveNoValue = true
-    return property
+  // MARK: Encoders
+
+  private func encoder() throws(AudioConverterError) -> PacketEncoder {
+    guard let encoder = core.stream.encoder else { throw .unsupportedProperty(id) }
+    return encoder
   }
 
-  /// The priming, which an encoder tells and other converters take.
-  private static var primeInfo: AudioConverterProperty {
-    var property = value(
-      kAudioConverterPrimeInfo, get: { $0.primeInfo },
-      set: { (core, info) throws(AudioConverterError) in try core.setPrimeInfo(info) })
-    property.canSet = { $0.stream.encoder == nil }
-    return property
+  private func encoderCookie() throws(AudioConverterError) -> [UInt8] {
+    let cookie = try encoder().cookie
+    guard !cookie.isEmpty else { throw .unsupportedProperty(id) }
+    return cookie
   }
 
-  /// Creates a read-only property of encoders with a list of ranges.
-  private static func encoding(
-    _ id: AudioConverterPropertyID,
-    _ values: @escaping @Sendable (PacketFormat) -> [AudioValueRange]
-  ) -> AudioConverterProperty {
-    AudioConverterProperty(
-      id: id,
-      get: { (core, _) throws(AudioConverterError) in
-        PropertyBytes.of(values(try core.encoder(for: id).format))
-      }, set: nil)
+  private func bitRate() throws(AudioConverterError) -> Int {
+    let rate = try encoder().bitRate
+    guard rate > 0 else { throw .unsupportedProperty(id) }
+    return rate
   }
 
-  @Sendable private static func sampleRates(_ format: PacketFormat) -> [AudioValueRange] {
-    format.codec.encodedSampleRateRanges
+  private func setBitRate(_ rate: Int) throws(AudioConverterError) {
+    _ = try bitRate()
+    guard rate > 0 else { throw .propertyValue(id, "0 bits") }
+    try core.change { $0.bitRate = rate }
   }
 
-  private static let all: [AudioConverterProperty] = [
-    value(kAudioConverterPropertyMinimumInputBufferSize) { UInt32($0.maximumInputPacketBytes) },
-    value(kAudioConverterPropertyMinimumOutputBufferSize) { UInt32($0.maximumOutputPacketBytes) },
-    value(kAudioConverterPropertyMaximumInputPacketSize) { UInt32($0.maximumInputPacketBytes) },
-    value(kAudioConverterPropertyMaximumOutputPacketSize) { UInt32($0.maximumOutputPacketBytes) },
-    AudioConverterProperty(
-      id: kAudioConverterPropertyCalculateInputBufferSize,
-      get: { PropertyBytes.of([UInt32(clamping: $0.inputBytes(forOutput: Int($1)))]) }, set: nil),
-    AudioConverterProperty(
-      id: kAudioConverterPropertyCalculateOutputBufferSize,
-      get: { PropertyBytes.of([UInt32(clamping: $0.outputBytes(forInput: Int($1)))]) }, set: nil),
-    setting(kAudioConverterSampleRateConverterComplexity, \.complexity) {
-      [
-        kAudioConverterSampleRateConverterComplexity_Linear,
-        kAudioConverterSampleRateConverterComplexity_Normal,
-        kAudioConverterSampleRateConverterComplexity_Mastering,
-        kAudioConverterSampleRateConverterComplexity_MinimumPhase,
-      ].contains($0)
-    },
-    setting(kAudioConverterSampleRateConverterQuality, \.quality) {
-      $0 <= kAudioConverterQuality_Max
-    },
-    setting(kAudioConverterPropertyDithering, \.dithering) {
-      [0, kDitherAlgorithm_TPDF, kDitherAlgorithm_NoiseShaping].contains($0)
-    },
-    setting(kAudioConverterPropertyDitherBitDepth, \.ditherBits) { $0 <= 24 },
-    setting(kAudioConverterCodecQuality, \.codecQuality) { $0 <= kAudioConverterQuality_Max },
-    AudioConverterProperty(
-      id: kAudioConverterDecompressionMagicCookie,
-      get: { (core, _) throws(AudioConverterError) in
-        guard case .packets = core.input.stream else {
-          throw .unsupportedProperty(kAudioConverterDecompressionMagicCookie)
-        }
-        return core.settings.cookie
-      },
-      set: { (core, value) throws(AudioConverterError) in
-        // Linear PCM has no magic cookie. Programs set the cookie of their file without checking
-        // for one.
-        guard case .packets = core.input.stream else { return }
-        try core.change { $0.cookie = value.bytes }
-      }),
-    AudioConverterProperty(
-      id: kAudioConverterCompressionMagicCookie,
-      get: { (core, _) throws(AudioConverterError) in
-        let cookie = try core.encoder(for: kAudioConverterCompressionMagicCookie).cookie
-        guard !cookie.isEmpty else {
-          throw .unsupportedProperty(kAudioConverterCompressionMagicCookie)
-        }
-        return cookie
-      }, set: nil),
-    value(
-      kAudioConverterEncodeBitRate,
-      get: { (core) throws(AudioConverterError) in
-        let rate = try core.encoder(for: kAudioConverterEncodeBitRate).bitRate
-        guard rate > 0 else { throw .unsupportedProperty(kAudioConverterEncodeBitRate) }
-        return UInt32(rate)
-      },
-      set: { (core, rate) throws(AudioConverterError) in
-        guard try core.encoder(for: kAudioConverterEncodeBitRate).bitRate > 0 else {
-          throw .unsupportedProperty(kAudioConverterEncodeBitRate)
-        }
-        guard rate > 0 else { throw .propertyValue(kAudioConverterEncodeBitRate, "0 bits") }
-        try core.change { $0.bitRate = Int(rate) }
-      }),
-    value(
-      kAudioConverterEncodeAdjustableSampleRate,
-      get: { (core) throws(AudioConverterError) in
-        _ = try core.encoder(for: kAudioConverterEncodeAdjustableSampleRate)
-        return core.output.stream.sampleRate
-      },
-      set: { (core, rate: Double) throws(AudioConverterError) in
-        _ = try core.encoder(for: kAudioConverterEncodeAdjustableSampleRate)
-        try core.changeEncoding { $0.sampleRate = rate }
-      }),
-    encoding(kAudioConverterApplicableEncodeBitRates) { format in
-      ranges(
-        format.codec.encodedBitRates(sampleRate: format.sampleRate, channels: format.channels)
-          .map(Double.init))
-    },
-    encoding(kAudioConverterAvailableEncodeBitRates) { format in
-      ranges(format.codec.allEncodedBitRates(channels: format.channels).map(Double.init))
-    },
-    AudioConverterProperty(
-      id: kAudioConverterAvailableEncodeChannelLayoutTags,
-      get: { (core, _) throws(AudioConverterError) in
-        let codec = try core.encoder(for: kAudioConverterAvailableEncodeChannelLayoutTags).format
-          .codec
-        return PropertyBytes.of(codec.encodedLayoutTags)
-      }, set: nil),
-    encoding(kAudioConverterApplicableEncodeSampleRates, sampleRates),
-    encoding(kAudioConverterAvailableEncodeSampleRates, sampleRates),
-    value(
-      kAudioConverterPropertyBitDepthHint,
-      get: { (core) throws(AudioConverterError) in
-        let format = try core.encoder(for: kAudioConverterPropertyBitDepthHint).format
-        return UInt32(format.bitsPerSample)
-      },
-      set: { (core, bits: UInt32) throws(AudioConverterError) in
-        let format = try core.encoder(for: kAudioConverterPropertyBitDepthHint).format
-        guard [16, 20, 24, 32].contains(bits) else {
-          throw .propertyValue(kAudioConverterPropertyBitDepthHint, "\(bits) bits")
-        }
-        // Only lossless codecs preserve the bit depth.
-        if format.codec.isLossless { try core.changeEncoding { $0.bitsPerSample = Int(bits) } }
-      }),
-    AudioConverterProperty(
-      id: kAudioConverterPropertyFormatList,
-      get: { (core, _) throws(AudioConverterError) in
-        let encoder = try core.encoder(for: kAudioConverterPropertyFormatList)
-        return PropertyBytes.of(formatList(of: encoder.format, cookie: encoder.cookie))
-      }, set: nil),
-    setting(kAudioConverterPrimeMethod, \.primeMethod) { $0 <= kConverterPrimeMethod_None },
-    primeInfo,
-    AudioConverterProperty(
-      id: kAudioConverterChannelMap,
-      get: { (core, _) in PropertyBytes.of(core.channelMap) },
-      set: { (core, value) throws(AudioConverterError) in
-        let map = try value.array(Int32.self, count: core.output.stream.channels)
-        guard map.allSatisfy({ (-1..<Int32(core.input.stream.channels)).contains($0) }) else {
-          throw .propertyValue(value.id, "\(map) names a channel that the input does not have")
-        }
-        try core.change {
-          $0.channelMap = map
-          $0.mixMap = nil
-        }
-      }),
-    AudioConverterProperty(
-      id: kAudioConverterPropertyChannelMixMap,
-      get: { (core, _) in PropertyBytes.of(core.mixMap.flatMap { $0 }) },
-      set: { (core, value) throws(AudioConverterError) in
-        let (inputs, outputs) = (core.input.stream.channels, core.output.stream.channels)
-        let numbers = try value.array(Float.self, count: inputs * outputs)
-        guard numbers.allSatisfy(\.isFinite) else {
-          throw .propertyValue(value.id, "a factor is not finite")
-        }
-        try core.change {
-          $0.mixMap = (0..<inputs).map { Array(numbers[$0 * outputs..<($0 + 1) * outputs]) }
-          $0.channelMap = nil
-        }
-      }),
-    setting(kAudioConverterPropertyPerformDownmix, \.performsDownmix) { $0 <= 1 },
-    layout(kAudioConverterInputChannelLayout, \.inputLayout) { $0.input.stream.channels },
-    layout(kAudioConverterOutputChannelLayout, \.outputLayout) { $0.output.stream.channels },
-    value(kAudioConverterCurrentInputStreamDescription) { $0.input.streamDescription },
-    value(kAudioConverterCurrentOutputStreamDescription) { $0.output.streamDescription },
-    value(kAudioConverterPropertyCanResumeFromInterruption) { _ in UInt32(1) },
-  ]
+  private func bitRates() throws(AudioConverterError) -> [AudioValueRange] {
+    let format = try encoder().format
+    return ranges(
+      format.codec.encodedBitRates(sampleRate: format.sampleRate, channels: format.channels)
+        .map(Double.init))
+  }
+
+  private func allBitRates() throws(AudioConverterError) -> [AudioValueRange] {
+    let format = try encoder().format
+    return ranges(format.codec.allEncodedBitRates(channels: format.channels).map(Double.init))
+  }
+
+  private func encodedSampleRate() throws(AudioConverterError) -> Double {
+    _ = try encoder()
+    return core.output.stream.sampleRate
+  }
+
+  private func setEncodedSampleRate(_ rate: Double) throws(AudioConverterError) {
+    _ = try encoder()
+    try core.changeEncoding { $0.sampleRate = rate }
+  }
+
+  private func setBitDepth(_ bits: UInt32) throws(AudioConverterError) {
+    let format = try encoder().format
+    guard [16, 20, 24, 32].contains(bits) else { throw .propertyValue(id, "\(bits) bits") }
+    // Only lossless codecs preserve the bit depth.
+    if format.codec.isLossless { try core.changeEncoding { $0.bitsPerSample = Int(bits) } }
+  }
+
+  private func formats() throws(AudioConverterError) -> [AudioFormatListItem] {
+    let encoder = try encoder()
+    return formatList(of: encoder.format, cookie: encoder.cookie)
+  }
 }
 
 extension AudioConverterCore {
@@ -371,12 +305,6 @@ extension AudioConverterCore {
     settings = new
   }
 
-  /// Returns the output's encoder. Throws if there is none.
-  func encoder(for id: AudioConverterPropertyID) throws(AudioConverterError) -> PacketEncoder {
-    guard let encoder = stream.encoder else { throw .unsupportedProperty(id) }
-    return encoder
-  }
-
   /// The maximum size of an input packet in bytes. For packets that vary in size this is an upper
   /// bound for every valid packet.
   var maximumInputPacketBytes: Int {
@@ -415,7 +343,6 @@ extension AudioConverterCore {
   }
 
   func setPrimeInfo(_ info: AudioConverterPrimeInfo) throws(AudioConverterError) {
-    guard stream.encoder == nil else { throw .readOnly(kAudioConverterPrimeInfo) }
     // More than a second at every common rate: no codec or filter has as many frames.
     guard info.leadingFrames <= 1 << 20, info.trailingFrames <= 1 << 20 else {
       throw .propertyValue(kAudioConverterPrimeInfo, "\(info) is too long")

@@ -34,7 +34,7 @@ struct OpenFile: Sendable {
 }
 
 /// The reason why a sound file call fails. The text goes to the log, the code to the caller.
-enum AudioFileFailure: APIFailure {
+enum AudioFileFailure: PropertyFailure {
   case badArgument(String)
   case badPath(String)
   case badPermissions(Int8)
@@ -48,9 +48,17 @@ enum AudioFileFailure: APIFailure {
   case noChunk(String)
   case unsupportedProperty(AudioFilePropertyID)
   case notSettable(AudioFilePropertyID)
-  case propertyTooLarge(size: Int, room: UInt32)
+  case propertyTooLarge(size: Int, room: Int)
   case badPropertySize(AudioFilePropertyID, Int)
   case file(SoundFileError)
+
+  static func wrongSize(_ id: UInt32, needed: Int, size: Int) -> AudioFileFailure {
+    .badPropertySize(id, size)
+  }
+
+  static func noRoom(_ id: UInt32, size: Int, room: Int) -> AudioFileFailure {
+    .propertyTooLarge(size: size, room: room)
+  }
 
   var status: OSStatus {
     switch self {
@@ -124,14 +132,10 @@ func fourCharacters(_ code: UInt32) -> String {
 }
 
 /// Runs a file operation and converts its error.
-func onFile<Result>(
-  _ body: () throws(SoundFileError) -> Result
-) throws(AudioFileFailure) -> Result {
-  do throws(SoundFileError) {
-    return try body()
-  } catch {
-    throw .file(error)
-  }
+func onFile<Result>(_ call: @autoclosure () throws(SoundFileError) -> Result)
+  throws(AudioFileFailure) -> Result
+{
+  do throws(SoundFileError) { return try call() } catch { throw .file(error) }
 }
 
 // MARK: Opening and closing
@@ -150,13 +154,12 @@ public func openAudioFile(
       guard let permissions, (1...3).contains(inPermissions) else {
         throw .badPermissions(inPermissions)
       }
-      return try onFile { () throws(SoundFileError) in
-        let media = try MediaFiles.open(
+      let media = try onFile(
+        MediaFiles.open(
           path: path, isWritable: permissions != .readPermission,
-          hint: Container(typeID: inFileTypeHint))
-        if let warning = media.warning { log.warning("AudioFileOpenURL: \(warning)") }
-        return OpenFile(media: media, isReadable: permissions != .writePermission)
-      }
+          hint: Container(typeID: inFileTypeHint)))
+      if let warning = media.warning { log.warning("AudioFileOpenURL: \(warning)") }
+      return OpenFile(media: media, isReadable: permissions != .writePermission)
     }
   }
 }
@@ -173,13 +176,12 @@ public func createAudioFile(
       let path = try unsafe path(of: inFileRef)
       let kind = try unsafe newKind(inFileType, inFormat)
       let flags = AudioFileFlags(rawValue: inFlags)
-      return try onFile { () throws(SoundFileError) in
-        OpenFile(
-          media: try MediaFiles.create(
+      return OpenFile(
+        media: try onFile(
+          MediaFiles.create(
             path: path, container: kind.container, format: kind.format,
-            isReplacing: flags.contains(.eraseFile), dataAlignment: flags.dataAlignment),
-          isReadable: true)
-      }
+            isReplacing: flags.contains(.eraseFile), dataAlignment: flags.dataAlignment)),
+        isReadable: true)
     }
   }
 }
@@ -200,11 +202,9 @@ public func AudioFileOpenWithCallbacks(
       let store = unsafe CallbackStore(
         inClientData, read: inReadFunc, write: inWriteFunc, getSize: inGetSizeFunc,
         setSize: inSetSizeFunc)
-      return try onFile { () throws(SoundFileError) in
-        OpenFile(
-          media: try MediaFiles.open(store, hint: Container(typeID: inFileTypeHint)),
-          isReadable: true)
-      }
+      return OpenFile(
+        media: try onFile(MediaFiles.open(store, hint: Container(typeID: inFileTypeHint))),
+        isReadable: true)
     }
   }
 }
@@ -230,12 +230,12 @@ public func AudioFileInitializeWithCallbacks(
       let store = unsafe CallbackStore(
         inClientData, read: inReadFunc, write: inWriteFunc, getSize: inGetSizeFunc,
         setSize: inSetSizeFunc)
-      return try onFile { () throws(SoundFileError) in
-        let media = try MediaFiles.create(
-          store, container: kind.container, format: kind.format,
-          dataAlignment: inFlags.dataAlignment)
-        return OpenFile(media: media, isReadable: true)
-      }
+      return OpenFile(
+        media: try onFile(
+          MediaFiles.create(
+            store, container: kind.container, format: kind.format,
+            dataAlignment: inFlags.dataAlignment)),
+        isReadable: true)
     }
   }
 }
@@ -284,7 +284,7 @@ public func AudioFileClose(_ inAudioFile: AudioFileID) -> OSStatus {
   answer("AudioFileClose") { () throws(AudioFileFailure) in
     let media = try unsafe OpenFile.find(inAudioFile).media
     guard OpenFile.all.remove(UInt(bitPattern: inAudioFile)) != nil else { throw .notOpen }
-    try onFile { () throws(SoundFileError) in try media.close() }
+    try onFile(media.close())
   }
 }
 
@@ -293,6 +293,6 @@ public func AudioFileClose(_ inAudioFile: AudioFileID) -> OSStatus {
 public func AudioFileOptimize(_ inAudioFile: AudioFileID) -> OSStatus {
   answer("AudioFileOptimize") { () throws(AudioFileFailure) in
     let media = try unsafe OpenFile.find(inAudioFile).media
-    try onFile { () throws(SoundFileError) in try media.optimize() }
+    try onFile(media.optimize())
   }
 }

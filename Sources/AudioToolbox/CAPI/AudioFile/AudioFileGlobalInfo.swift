@@ -4,91 +4,93 @@ import CoreFoundation
 import Files
 import RealTime
 
-/// Functions that parse the specifier of a global property.
-private enum Specifier {
-  static func code(_ memory: UnsafeRawBufferPointer) throws(AudioFileFailure) -> UInt32 {
-    guard memory.count == 4 else { throw badSize(memory.count) }
-    return unsafe memory.loadUnaligned(as: UInt32.self)
+/// A property of the library, and the specifier that the app asks with.
+private struct GlobalProperty {
+  typealias Entry = PropertyEntry<AudioFileFailure>
+
+  private let specifier: PropertyInput<AudioFileFailure>
+
+  init(_ id: AudioFilePropertyID, _ specifier: UnsafeRawPointer?, _ size: UInt32) {
+    self.specifier = unsafe PropertyInput(id, specifier, size)
   }
 
-  static func type(_ memory: UnsafeRawBufferPointer) throws(AudioFileFailure) -> Container {
-    let type = try unsafe code(memory)
-    guard let kind = Container(typeID: type) else { throw .badType(type) }
+  /// Returns the property's entry. Lists of types and formats may be cut: some programs want one and have no room
+  /// for more.
+  func entry() throws(AudioFileFailure) -> Entry {
+    let all = Container.allCases
+    return switch specifier.id {
+    case kAudioFileGlobalInfo_ReadableTypes: list(all.map(\.typeID))
+    case kAudioFileGlobalInfo_WritableTypes:
+      list(all.filter { !$0.writtenFormats.isEmpty }.map(\.typeID))
+    case kAudioFileGlobalInfo_FileTypeName: .string(try type().description)
+    case kAudioFileGlobalInfo_AvailableFormatIDs: list(try type().writtenFormatIDs)
+    case kAudioFileGlobalInfo_AvailableStreamDescriptionsForFormat: list(try descriptions())
+    case kAudioFileGlobalInfo_AllHFSTypeCodes: list(all.flatMap(\.typeCodes))
+    case kAudioFileGlobalInfo_HFSTypeCodesForType: list(try type().typeCodes)
+    case kAudioFileGlobalInfo_TypesForHFSTypeCode: list(try types(ofCode: asked()))
+    case kAudioFileGlobalInfo_AllExtensions: strings(all.flatMap(\.extensions))
+    case kAudioFileGlobalInfo_AllUTIs: strings(all.flatMap(\.typeIdentifiers))
+    case kAudioFileGlobalInfo_AllMIMETypes: strings(all.flatMap(\.mimeTypes))
+    case kAudioFileGlobalInfo_ExtensionsForType: strings(try type().extensions)
+    case kAudioFileGlobalInfo_UTIsForType: strings(try type().typeIdentifiers)
+    case kAudioFileGlobalInfo_MIMETypesForType: strings(try type().mimeTypes)
+    case kAudioFileGlobalInfo_TypesForMIMEType: list(try types(\.mimeTypes))
+    case kAudioFileGlobalInfo_TypesForUTI: list(try types(\.typeIdentifiers))
+    case kAudioFileGlobalInfo_TypesForExtension: list(try types(\.extensions))
+    default: throw .unsupportedProperty(specifier.id)
+    }
+  }
+
+  private func list<Item: BitwiseCopyable>(_ items: [Item]) -> Entry {
+    .copied(CopiedValue(array: items))
+  }
+
+  private func strings(_ texts: [String]) -> Entry { .object(makeArray(texts.map(\.cfString))) }
+
+  /// Returns the specifier, which has exactly the type's size.
+  private func asked<Value: BitwiseCopyable>(_ type: Value.Type = Value.self)
+    throws(AudioFileFailure) -> Value
+  {
+    guard specifier.byteCount == MemoryLayout<Value>.size else { throw badSize }
+    return try specifier.value()
+  }
+
+  private var badSize: AudioFileFailure {
+    .badArgument("\(specifier.byteCount) bytes are not what this is asked with")
+  }
+
+  private func type() throws(AudioFileFailure) -> Container { try type(asked()) }
+
+  private func type(_ id: AudioFileTypeID) throws(AudioFileFailure) -> Container {
+    guard let kind = Container(typeID: id) else { throw .badType(id) }
     return kind
   }
 
-  static func text(_ memory: UnsafeRawBufferPointer) throws(AudioFileFailure) -> String {
-    guard memory.count == MemoryLayout<UInt>.size,
-      let pointer = unsafe UnsafeRawPointer(bitPattern: memory.loadUnaligned(as: UInt.self))
-    else { throw badSize(memory.count) }
-    return unsafe Unmanaged<CFString>.fromOpaque(pointer).takeUnretainedValue().string
-  }
-
-  static func typeAndFormat(
-    _ memory: UnsafeRawBufferPointer
-  ) throws(AudioFileFailure) -> AudioFileTypeAndFormatID {
-    guard memory.count == MemoryLayout<AudioFileTypeAndFormatID>.size else {
-      throw badSize(memory.count)
-    }
-    return unsafe memory.loadUnaligned(as: AudioFileTypeAndFormatID.self)
-  }
-
-  private static func badSize(_ size: Int) -> AudioFileFailure {
-    .badArgument("\(size) bytes are not what this is asked with")
-  }
-}
-
-private func globalValue(
-  _ id: AudioFilePropertyID, _ specifier: UnsafeRawBufferPointer
-) throws(AudioFileFailure) -> PropertyValue {
-  let all = Container.allCases
-  switch id {
-  case kAudioFileGlobalInfo_ReadableTypes: return .words(all.map(\.typeID))
-  case kAudioFileGlobalInfo_WritableTypes:
-    return .words(all.filter { !$0.writtenFormats.isEmpty }.map(\.typeID))
-  case kAudioFileGlobalInfo_FileTypeName:
-    return .string(try unsafe Specifier.type(specifier).description)
-  case kAudioFileGlobalInfo_AvailableFormatIDs:
-    return .words(try unsafe Specifier.type(specifier).writtenFormatIDs)
-  case kAudioFileGlobalInfo_AvailableStreamDescriptionsForFormat:
-    let asked = try unsafe Specifier.typeAndFormat(specifier)
-    guard let kind = Container(typeID: asked.mFileType) else { throw .badType(asked.mFileType) }
+  private func descriptions() throws(AudioFileFailure) -> [AudioStreamBasicDescription] {
+    let asked = try asked(AudioFileTypeAndFormatID.self)
+    let kind = try type(asked.mFileType)
     let descriptions = kind.writtenFormats.filter { $0.mFormatID == asked.mFormatID }
     guard !descriptions.isEmpty else {
       throw .badFormat("\(kind) files do not hold '\(fourCharacters(asked.mFormatID))'")
     }
-    return .descriptions(descriptions)
-  case kAudioFileGlobalInfo_AllHFSTypeCodes: return .words(all.flatMap(\.typeCodes))
-  case kAudioFileGlobalInfo_HFSTypeCodesForType:
-    return .words(try unsafe Specifier.type(specifier).typeCodes)
-  case kAudioFileGlobalInfo_TypesForHFSTypeCode:
-    let code = try unsafe Specifier.code(specifier)
-    return .words(all.filter { $0.typeCodes.contains(code) }.map(\.typeID))
-  case kAudioFileGlobalInfo_AllExtensions: return .strings(all.flatMap(\.extensions))
-  case kAudioFileGlobalInfo_AllUTIs: return .strings(all.flatMap(\.typeIdentifiers))
-  case kAudioFileGlobalInfo_AllMIMETypes: return .strings(all.flatMap(\.mimeTypes))
-  case kAudioFileGlobalInfo_ExtensionsForType:
-    return .strings(try unsafe Specifier.type(specifier).extensions)
-  case kAudioFileGlobalInfo_UTIsForType:
-    return .strings(try unsafe Specifier.type(specifier).typeIdentifiers)
-  case kAudioFileGlobalInfo_MIMETypesForType:
-    return .strings(try unsafe Specifier.type(specifier).mimeTypes)
-  case kAudioFileGlobalInfo_TypesForMIMEType:
-    return try unsafe types(\.mimeTypes, specifier)
-  case kAudioFileGlobalInfo_TypesForUTI: return try unsafe types(\.typeIdentifiers, specifier)
-  case kAudioFileGlobalInfo_TypesForExtension: return try unsafe types(\.extensions, specifier)
-  default: throw .unsupportedProperty(id)
+    return descriptions
   }
-}
 
-/// Returns the file types with a given name. The types that have it as their first name come first.
-private func types(
-  _ names: KeyPath<Container, [String]>, _ specifier: UnsafeRawBufferPointer
-) throws(AudioFileFailure) -> PropertyValue {
-  let name = try unsafe Specifier.text(specifier).lowercased()
-  let kinds = Container.allCases.filter { $0[keyPath: names].contains(name) }
-  let first = kinds.filter { $0[keyPath: names].first == name }
-  return .words((first + kinds.filter { !first.contains($0) }).map(\.typeID))
+  private func types(ofCode code: UInt32) -> [AudioFileTypeID] {
+    Container.allCases.filter { $0.typeCodes.contains(code) }.map(\.typeID)
+  }
+
+  /// Returns the file types with the name that the specifier is. The types that have it as their first name come
+  /// first.
+  private func types(_ names: KeyPath<Container, [String]>)
+    throws(AudioFileFailure) -> [AudioFileTypeID]
+  {
+    let text = unsafe HardwareRequest.string(try asked(UnsafeRawPointer?.self))
+    guard let name = text?.lowercased() else { throw badSize }
+    let kinds = Container.allCases.filter { $0[keyPath: names].contains(name) }
+    let first = kinds.filter { $0[keyPath: names].first == name }
+    return (first + kinds.filter { !first.contains($0) }).map(\.typeID)
+  }
 }
 
 /// See AudioFileGetGlobalInfoSize in AudioFile.h.
@@ -100,9 +102,9 @@ public func AudioFileGetGlobalInfoSize(
   unsafe answer("AudioFileGetGlobalInfoSize", needs: outDataSize) {
     () throws(AudioFileFailure) in
     unsafe outDataSize.pointee = 0
-    let value = try unsafe globalValue(
-      inPropertyID, .init(start: inSpecifier, count: inSpecifier == nil ? 0 : Int(inSpecifierSize)))
-    unsafe outDataSize.pointee = UInt32(value.byteCount)
+    let property = unsafe GlobalProperty(inPropertyID, inSpecifier, inSpecifierSize)
+    unsafe outDataSize.pointee = UInt32(
+      try property.entry().presentSize(missing: .unsupportedProperty(inPropertyID)))
   }
 }
 
@@ -115,17 +117,11 @@ public func AudioFileGetGlobalInfo(
 ) -> OSStatus {
   unsafe answer("AudioFileGetGlobalInfo", needs: ioDataSize, outPropertyData) {
     () throws(AudioFileFailure) in
-    var value = try unsafe globalValue(
-      inPropertyID, .init(start: inSpecifier, count: inSpecifier == nil ? 0 : Int(inSpecifierSize)))
-    // Some programs want one type of a list, and have no room for more.
-    if case .bytes(let bytes) = value {
-      let itemBytes =
-        inPropertyID == kAudioFileGlobalInfo_AvailableStreamDescriptionsForFormat
-        ? MemoryLayout<AudioStreamBasicDescription>.stride : MemoryLayout<UInt32>.stride
-      let room = unsafe Int(ioDataSize.pointee) / itemBytes * itemBytes
-      if room > 0 { value = .bytes(Array(bytes.prefix(room))) }
-    }
-    try unsafe value.copy(to: outPropertyData, size: ioDataSize)
+    let entry = try unsafe GlobalProperty(inPropertyID, inSpecifier, inSpecifierSize).entry()
+    let output = unsafe PropertyInput<AudioFileFailure>(
+      inPropertyID, outPropertyData, ioDataSize.pointee)
+    try unsafe output.copy(
+      entry, ioDataSize, missing: .unsupportedProperty(inPropertyID), least: 1)
   }
 }
 

@@ -50,10 +50,12 @@ private let regionHeadBytes = unsafe MemoryLayout<AudioFileRegion>.stride - mark
 private let listHeadBytes = 8
 
 extension MediaMarkers {
-  /// The size of the AudioFileMarkerList in bytes.
-  var byteCount: Int { listHeadBytes + markers.count * markerBytes }
-
   /// The AudioFileMarkerList. The caller must release its strings.
+  var copied: CopiedValue {
+    CopiedValue(byteCount: listHeadBytes + markers.count * markerBytes) { value }
+  }
+
+  /// The bytes of the list.
   var value: [UInt8] {
     var value = ValueBytes()
     value.append(timeType)
@@ -73,12 +75,15 @@ extension MediaMarkers {
 }
 
 extension MediaRegions {
-  /// The size of the AudioFileRegionList in bytes.
-  var byteCount: Int {
-    regions.reduce(listHeadBytes) { $0 + regionHeadBytes + $1.markers.count * markerBytes }
+  /// The AudioFileRegionList. The caller must release its strings.
+  var copied: CopiedValue {
+    let byteCount = regions.reduce(listHeadBytes) {
+      $0 + regionHeadBytes + $1.markers.count * markerBytes
+    }
+    return CopiedValue(byteCount: byteCount) { value }
   }
 
-  /// The AudioFileRegionList. The caller must release its strings.
+  /// The bytes of the list.
   var value: [UInt8] {
     var value = ValueBytes()
     value.append(timeType)

@@ -17,10 +17,9 @@ public func AudioFileReadBytes(
     guard inStartingByte >= 0 else { throw .negativePosition(inStartingByte) }
     guard wanted > 0 else { return }
     guard let outBuffer = unsafe outBuffer else { throw .badArgument("the buffer is NULL") }
-    let count = try onFile { () throws(SoundFileError) in
-      try unsafe media.readBytes(
-        at: inStartingByte, into: .init(start: outBuffer, count: Int(wanted)))
-    }
+    let count = try unsafe onFile(
+      media.readBytes(
+        at: inStartingByte, into: .init(start: outBuffer, count: Int(wanted))))
     unsafe ioNumBytes.pointee = UInt32(count)
     if count < wanted { throw .endOfFile }
   }
@@ -38,10 +37,9 @@ public func AudioFileWriteBytes(
     guard inStartingByte >= 0 else { throw .negativePosition(inStartingByte) }
     guard count > 0 else { return }
     guard let inBuffer = unsafe inBuffer else { throw .badArgument("the buffer is NULL") }
-    try onFile { () throws(SoundFileError) in
-      try unsafe media.writeBytes(
-        at: inStartingByte, from: .init(start: inBuffer, count: Int(count)))
-    }
+    try unsafe onFile(
+      media.writeBytes(
+        at: inStartingByte, from: .init(start: inBuffer, count: Int(count))))
     unsafe ioNumBytes.pointee = count
   }
 }
@@ -99,18 +97,14 @@ private func readPackets(
     guard let buffer = unsafe buffer else { throw .badArgument("the buffer is NULL") }
 
     var extents: [PacketExtent] = []
-    let (read, size) = try onFile { () throws(SoundFileError) -> (Int, Int) in
-      // Without a given size the buffer must hold packets of the maximum size.
-      let size =
-        hasRoom
-        ? Int(room)
-        : wanted.multipliedReportingOverflow(by: try media.maximumPacketBytes).partialValue
-      let memory = unsafe UnsafeMutableRawBufferPointer(
-        start: buffer, count: min(size, Int(UInt32.max)))
-      let read = try unsafe media.readPackets(
-        from: start, count: wanted, into: memory, extents: &extents)
-      return (read, memory.count)
-    }
+    // Without a given size the buffer must hold packets of the maximum size.
+    let all = hasRoom ? 0 : try onFile(media.maximumPacketBytes)
+    let size = min(
+      hasRoom ? Int(room) : wanted.multipliedReportingOverflow(by: all).partialValue,
+      Int(UInt32.max))
+    let memory = unsafe UnsafeMutableRawBufferPointer(start: buffer, count: size)
+    let read = try unsafe onFile(
+      media.readPackets(from: start, count: wanted, into: memory, extents: &extents))
     switch media.format {
     case .pcm(let format):
       let bytesPerFrame = format.bytesPerFrame
@@ -126,7 +120,7 @@ private func readPackets(
       }
       unsafe bytes.pointee = UInt32(read * bytesPerFrame)
     case .packets:
-      if read == 0, start < (try onFile { () throws(SoundFileError) in try media.packetCount }) {
+      if read == 0, start < (try onFile(media.packetCount)) {
         throw .badArgument("the buffer has no room for a packet")
       }
       if let descriptions = unsafe descriptions {

@@ -4,117 +4,89 @@ import CoreFoundation
 import Files
 import RealTime
 
-/// The value of a property. Its Core Foundation objects are created when it is copied.
-enum PropertyValue {
-  case bytes([UInt8])
-  case string(String)
-  case data([UInt8])
-  case strings([String])
-  case dictionary([String: String])
-  case markers(MediaMarkers)
-  case regions(MediaRegions)
+/// A property of an open sound file, and what the app passes with it.
+private struct FileProperty {
+  typealias Entry = PropertyEntry<AudioFileFailure>
 
-  static func number<Number: BitwiseCopyable>(_ number: Number) -> PropertyValue {
-    var value = ValueBytes()
-    value.append(number)
-    return .bytes(value.bytes)
-  }
+  let media: any MediaFile
+  let input: PropertyInput<AudioFileFailure>
 
-  static func words(_ words: [UInt32]) -> PropertyValue {
-    var value = ValueBytes()
-    for word in words { value.append(word) }
-    return .bytes(value.bytes)
-  }
-
-  static func descriptions(_ list: [AudioStreamBasicDescription]) -> PropertyValue {
-    var value = ValueBytes()
-    for description in list { value.append(description) }
-    return .bytes(value.bytes)
-  }
-
-  var byteCount: Int {
-    switch self {
-    case .bytes(let bytes): bytes.count
-    case .string, .data, .strings, .dictionary: MemoryLayout<UInt>.size
-    case .markers(let list): list.byteCount
-    case .regions(let list): list.byteCount
+  /// Returns the property's entry; nil if no file has it.
+  func entry() -> Entry? {
+    let (media, takesPackets) = (media, media.takesPackets)
+    return switch input.id {
+    case kAudioFilePropertyFileFormat: .value(media.container.typeID)
+    case kAudioFilePropertyDataFormat: .value(media.format.streamDescription)
+    case kAudioFilePropertyFormatList: .copied(CopiedValue(whole: try formatList()))
+    case kAudioFilePropertyDataFormatName: .string(media.format.streamDescription.name)
+    case kAudioFilePropertyIsOptimized: .flag(try onFile(media.isOptimized))
+    case kAudioFilePropertyMagicCookieData:
+      .copied(media.cookie.isEmpty ? nil : CopiedValue(bytes: media.cookie)).setting(
+        if: takesPackets, try onFile(media.setCookie(input.array())))
+    case kAudioFilePropertyAudioDataByteCount: .value(UInt64(try onFile(media.byteCount)))
+    case kAudioFilePropertyAudioDataPacketCount: .value(UInt64(try onFile(media.packetCount)))
+    case kAudioFilePropertyMaximumPacketSize, kAudioFilePropertyPacketSizeUpperBound:
+      .value(UInt32(clamping: try onFile(media.maximumPacketBytes)))
+    case kAudioFilePropertyDataOffset: .value(try onFile(media.dataOffset))
+    case kAudioFilePropertyChannelLayout:
+      .copied(try onFile(media.layout).map { CopiedValue(bytes: $0.bytes) }).setting(
+        if: media.takesLayout, try setLayout())
+    case kAudioFilePropertyDeferSizeUpdates:
+      .flag(media.defersSizes).setting(
+        if: media.isWritable, media.defersSizes = try input.flag())
+    case kAudioFilePropertyMarkerList:
+      .copied(try onFile(media.chunked?.markers()).map(\.copied)).setting(
+        if: takesLists(in: [.aiff, .aifc, .wave, .rf64]), try setMarkers())
+    case kAudioFilePropertyRegionList:
+      .copied(try onFile(media.chunked?.regions()).map(\.copied)).setting(
+        if: takesLists(in: [.wave, .rf64]), try setRegions())
+    case kAudioFilePropertyRestrictsRandomAccess: .flag(false)
+    case kAudioFilePropertyChunkIDs:
+      .copied(media.chunked.map { CopiedValue(whole: $0.chunkIDs.map(\.code)) })
+    case kAudioFilePropertyInfoDictionary:
+      .copied(try info()).setting(
+        if: takesPackets || takesPCM && media.container != .next && media.container != .wave64,
+        try setInfo())
+    case kAudioFilePropertyPacketTableInfo:
+      .copied(try onFile(media.packetTable).map { CopiedValue(AudioFilePacketTableInfo($0)) })
+        .setting(if: takesPackets, try setPacketTable(input.value()))
+    case kAudioFilePropertyReserveDuration:
+      .value(media.reservedDuration).setting(
+        if: media.takesReservation, try reserve(input.value()))
+    case kAudioFilePropertyEstimatedDuration: .value(try onFile(media.duration))
+    case kAudioFilePropertyBitRate:
+      .value(UInt32(clamping: Int64(clamping: try onFile(media.bitRate))))
+    case kAudioFilePropertyID3Tag:
+      .copied(try onFile(media.id3Tag).map { CopiedValue(bytes: $0) })
+    case kAudioFilePropertyAlbumArtwork:
+      .copied(
+        try onFile(media.artwork).map {
+          CopiedValue(object: unsafe CFDataCreate(nil, $0, $0.count))
+        })
+    case kAudioFilePropertySourceBitDepth: .copied(sourceBits.map { CopiedValue($0) })
+    case kAudioFilePropertyAudioTrackCount: .value(UInt32(1))
+    case kAudioFilePropertyUseAudioTrack:
+      .value(UInt32(0)).setting(try checkTrack(input.value()))
+    default: nil
     }
   }
 
-  /// Copies the value to memory with room for `size` bytes, and sets `size` to the size of the
-  /// value.
-  func copy(
-    to memory: UnsafeMutableRawPointer, size: UnsafeMutablePointer<UInt32>
-  ) throws(AudioFileFailure) {
-    let room = unsafe size.pointee
-    guard byteCount <= Int(room) else { throw .propertyTooLarge(size: byteCount, room: room) }
-    let bytes = self.bytes
-    unsafe memory.copyMemory(from: bytes, byteCount: bytes.count)
-    unsafe size.pointee = UInt32(bytes.count)
+  /// True for linear PCM that can be changed.
+  private var takesPCM: Bool { media.pcm != nil && media.isWritable }
+
+  /// True if the file takes lists of markers or regions. Any CAF file does, of other files those of linear PCM
+  /// in some containers.
+  private func takesLists(in containers: [Container]) -> Bool {
+    media.container == .caf
+      ? media.takesPackets || takesPCM : takesPCM && containers.contains(media.container)
   }
 
-  private var bytes: [UInt8] {
-    switch self {
-    case .bytes(let bytes): bytes
-    case .string(let text): Self.object(text.cfString)
-    case .data(let bytes): unsafe Self.object(CFDataCreate(nil, bytes, bytes.count))
-    case .strings(let texts):
-      unsafe withUnsafePointer(to: kCFTypeArrayCallBacks) {
-        let array = unsafe CFArrayCreateMutable(nil, 0, $0)
-        for text in texts {
-          let string = text.cfString
-          unsafe CFArrayAppendValue(array, Unmanaged.passUnretained(string).toOpaque())
-        }
-        return Self.object(array)
-      }
-    case .dictionary(let entries):
-      unsafe withUnsafePointer(to: kCFTypeDictionaryKeyCallBacks) { keys in
-        unsafe withUnsafePointer(to: kCFTypeDictionaryValueCallBacks) { values in
-          let dictionary = unsafe CFDictionaryCreateMutable(nil, 0, keys, values)
-          for (key, text) in entries {
-            let (key, string) = (key.cfString, text.cfString)
-            unsafe CFDictionarySetValue(
-              dictionary, Unmanaged.passUnretained(key).toOpaque(),
-              Unmanaged.passUnretained(string).toOpaque())
-          }
-          return Self.object(dictionary)
-        }
-      }
-    case .markers(let list): list.value
-    case .regions(let list): list.value
-    }
-  }
+  // MARK: Values
 
-  /// Returns the bytes of a retained object pointer. The caller must release the object.
-  private static func object(_ object: AnyObject?) -> [UInt8] {
-    var value = ValueBytes()
-    let pointer = unsafe object.map { unsafe Unmanaged.passRetained($0).toOpaque() }
-    value.append(UInt(bitPattern: pointer))
-    return value.bytes
-  }
-}
-
-// MARK: Reading properties
-
-private func value(
-  of id: AudioFilePropertyID, in media: any MediaFile
-) throws(AudioFileFailure) -> PropertyValue {
-  let value = try onFile { () throws(SoundFileError) in try knownValue(of: id, in: media) }
-  guard let value else { throw .unsupportedProperty(id) }
-  return value
-}
-
-/// Returns the value of a property; nil if the file does not have it.
-private func knownValue(
-  of id: AudioFilePropertyID, in media: any MediaFile
-) throws(SoundFileError) -> PropertyValue? {
-  switch id {
-  case kAudioFilePropertyFileFormat: return .number(media.container.typeID)
-  case kAudioFilePropertyDataFormat: return .number(media.format.streamDescription)
-  case kAudioFilePropertyFormatList:
+  private func formatList() throws(AudioFileFailure) -> [AudioFormatListItem] {
     var list: [AudioFormatListItem] =
       switch media.format {
-      case .packets(let format): formatList(of: format, cookie: media.cookie)
+      case .packets(let format): AudioToolbox.formatList(of: format, cookie: media.cookie)
       case .pcm(let format):
         [
           AudioFormatListItem(
@@ -122,47 +94,129 @@ private func knownValue(
             mChannelLayoutTag: kAudioChannelLayoutTag_Unknown | UInt32(format.channels))
         ]
       }
-    if let layout = try media.layout { list[0].mChannelLayoutTag = layout.tag }
-    return .bytes(PropertyBytes.of(list))
-  case kAudioFilePropertyDataFormatName: return .string(media.format.streamDescription.name)
-  case kAudioFilePropertyIsOptimized: return .number(UInt32(try media.isOptimized ? 1 : 0))
-  case kAudioFilePropertyMagicCookieData:
-    return media.cookie.isEmpty ? nil : .bytes(media.cookie)
-  case kAudioFilePropertyAudioDataByteCount: return .number(UInt64(try media.byteCount))
-  case kAudioFilePropertyAudioDataPacketCount: return .number(UInt64(try media.packetCount))
-  case kAudioFilePropertyMaximumPacketSize, kAudioFilePropertyPacketSizeUpperBound:
-    return .number(UInt32(clamping: try media.maximumPacketBytes))
-  case kAudioFilePropertyDataOffset: return .number(try media.dataOffset)
-  case kAudioFilePropertyChannelLayout: return try media.layout.map { .bytes($0.bytes) }
-  case kAudioFilePropertyDeferSizeUpdates: return .number(UInt32(media.defersSizes ? 1 : 0))
-  case kAudioFilePropertyMarkerList:
-    return try media.chunked?.markers().map(PropertyValue.markers)
-  case kAudioFilePropertyRegionList:
-    return try media.chunked?.regions().map(PropertyValue.regions)
-  case kAudioFilePropertyRestrictsRandomAccess: return .number(UInt32(0))
-  case kAudioFilePropertyChunkIDs:
-    return media.chunked.map { .words($0.chunkIDs.map(\.code)) }
-  case kAudioFilePropertyInfoDictionary:
-    guard var tags = try media.tags() else { return nil }
-    tags[kAFInfoDictionary_ApproximateDurationInSeconds] = String(try media.duration)
-    return .dictionary(tags)
-  case kAudioFilePropertyPacketTableInfo:
-    return try media.packetTable.map { .number(AudioFilePacketTableInfo($0)) }
-  case kAudioFilePropertyReserveDuration: return .number(media.reservedDuration)
-  case kAudioFilePropertyEstimatedDuration: return .number(try media.duration)
-  case kAudioFilePropertyBitRate:
-    return .number(UInt32(clamping: Int64(clamping: try media.bitRate)))
-  case kAudioFilePropertyID3Tag: return try media.id3Tag.map(PropertyValue.bytes)
-  case kAudioFilePropertyAlbumArtwork: return try media.artwork.map(PropertyValue.data)
-  case kAudioFilePropertySourceBitDepth:
+    if let layout = try onFile(media.layout) { list[0].mChannelLayoutTag = layout.tag }
+    return list
+  }
+
+  private func info() throws(AudioFileFailure) -> CopiedValue? {
+    guard var tags = try onFile(media.tags()) else { return nil }
+    tags[kAFInfoDictionary_ApproximateDurationInSeconds] = String(try onFile(media.duration))
+    return CopiedValue(object: makeDictionary(tags.map { ($0, $1.cfString) }))
+  }
+
+  private var sourceBits: Int32? {
     guard media.sourceBits > 0 else { return nil }
     if case .pcm(let format) = media.format, format.kind == .float {
-      return .number(-Int32(media.sourceBits))
+      return -Int32(media.sourceBits)
     }
-    return .number(Int32(media.sourceBits))
-  case kAudioFilePropertyAudioTrackCount: return .number(UInt32(1))
-  case kAudioFilePropertyUseAudioTrack: return .number(UInt32(0))
-  default: return nil
+    return Int32(media.sourceBits)
+  }
+
+  // MARK: Setting
+
+  private func checkTrack(_ track: UInt32) throws(AudioFileFailure) {
+    guard track == 0 else { throw .badArgument("there is no track \(track)") }
+  }
+
+  private func reserve(_ seconds: Double) throws(AudioFileFailure) {
+    guard seconds.isFinite, seconds >= 0 else {
+      throw .badArgument("\(seconds) seconds cannot be reserved")
+    }
+    media.reservedDuration = seconds
+  }
+
+  private func setPacketTable(_ info: AudioFilePacketTableInfo) throws(AudioFileFailure) {
+    guard info.mNumberValidFrames >= 0, info.mPrimingFrames >= 0, info.mRemainderFrames >= 0 else {
+      throw .badArgument("a number of frames is negative")
+    }
+    try onFile(
+      media.setPacketTable(
+        PacketTable(
+          validFrames: info.mNumberValidFrames, primingFrames: Int(info.mPrimingFrames),
+          remainderFrames: Int(info.mRemainderFrames))))
+  }
+
+  private func setLayout() throws(AudioFileFailure) {
+    guard let layout = ChannelLayout(input.array()) else { throw badSize }
+    guard layout.channels == media.format.channels else {
+      throw .badArgument(
+        "the layout has \(layout.channels) channels, the file \(media.format.channels)")
+    }
+    try onFile(media.setLayout(layout))
+  }
+
+  private func setInfo() throws(AudioFileFailure) {
+    guard let pointer = unsafe try input.value(UnsafeRawPointer?.self) else { throw badSize }
+    var tags = entries(of: unsafe Unmanaged.fromOpaque(pointer).takeUnretainedValue())
+    tags[kAFInfoDictionary_ApproximateDurationInSeconds] = nil
+    try onFile(media.setTags(tags))
+  }
+
+  private func setMarkers() throws(AudioFileFailure) {
+    guard let list = MediaMarkers(input.array()) else { throw badSize }
+    try onFile(media.chunked?.setMarkers(list))
+  }
+
+  private func setRegions() throws(AudioFileFailure) {
+    guard let list = MediaRegions(input.array()) else { throw badSize }
+    try onFile(media.chunked?.setRegions(list))
+  }
+
+  private var badSize: AudioFileFailure { .badPropertySize(input.id, input.byteCount) }
+
+  // MARK: Translations of positions
+
+  /// Returns the entry of a property that translates a position exactly; nil for other ones.
+  func translation() -> Entry? {
+    let media = media
+    switch input.id {
+    case kAudioFilePropertyPacketToFrame:
+      return .answer(input) { (asked: AudioFramePacketTranslation) throws(AudioFileFailure) in
+        let packet = try Self.checked(asked.mPacket)
+        var answer = asked
+        answer.mFrame = try onFile(media.frame(ofPacket: packet))
+        return answer
+      }
+    case kAudioFilePropertyPacketToByte:
+      return .answer(input) { (asked: AudioBytePacketTranslation) throws(AudioFileFailure) in
+        let packet = try Self.checked(asked.mPacket)
+        var answer = asked
+        answer.mByte = try onFile(media.byte(ofPacket: packet))
+        answer.mFlags = []
+        return answer
+      }
+    case kAudioFilePropertyFrameToPacket:
+      return .answer(input) { (asked: AudioFramePacketTranslation) throws(AudioFileFailure) in
+        let frame = try Self.checked(asked.mFrame)
+        let found = try onFile(media.packet(atFrame: frame))
+        return AudioFramePacketTranslation(
+          mFrame: asked.mFrame, mPacket: found.packet,
+          mFrameOffsetInPacket: UInt32(clamping: found.offset))
+      }
+    case kAudioFilePropertyByteToPacket:
+      return .answer(input) { (asked: AudioBytePacketTranslation) throws(AudioFileFailure) in
+        let byte = try Self.checked(asked.mByte)
+        let found = try onFile(media.packet(atByte: byte))
+        return AudioBytePacketTranslation(
+          mByte: asked.mByte, mPacket: found.packet,
+          mByteOffsetInPacket: UInt32(clamping: found.offset), mFlags: [])
+      }
+    case kAudioFilePropertyNextIndependentPacket:
+      // In all supported formats every packet is independent.
+      return .answer(input) { (asked: AudioIndependentPacketTranslation) throws(AudioFileFailure) in
+        var answer = asked
+        let packet = try Self.checked(asked.mPacket)
+        let isLast = packet >= (try onFile(media.packetCount)) - 1
+        answer.mIndependentlyDecodablePacket = isLast ? -1 : packet + 1
+        return answer
+      }
+    default: return nil
+    }
+  }
+
+  private static func checked(_ position: Int64) throws(AudioFileFailure) -> Int64 {
+    guard position >= 0 else { throw .negativePosition(position) }
+    return position
   }
 }
 
@@ -186,9 +240,8 @@ extension MediaFile {
   var layout: ChannelLayout? {
     get throws(SoundFileError) {
       if let words = try pcm?.channelLayoutWords() {
-        var bytes = ValueBytes()
-        for word in words { bytes.append(word) }
-        if let layout = ChannelLayout(bytes.bytes) { return layout }
+        let bytes = unsafe words.withUnsafeBytes { unsafe Array($0) }
+        if let layout = ChannelLayout(bytes) { return layout }
       }
       if let mask = pcm?.channelMask {
         let roles = (0..<18).filter { mask >> $0 & 1 == 1 }.compactMap { bit in
@@ -210,19 +263,14 @@ public func AudioFileGetPropertyInfo(
   answer("AudioFileGetPropertyInfo") { () throws(AudioFileFailure) in
     unsafe outDataSize?.pointee = 0
     unsafe isWritable?.pointee = 0
-    let media = try unsafe OpenFile.find(inAudioFile).media
-    let isSettable = media.isSettable(inPropertyID)
-    if let size = translationBytes(inPropertyID) {
-      unsafe outDataSize?.pointee = UInt32(size)
-      return
+    let property = unsafe FileProperty(
+      media: try OpenFile.find(inAudioFile).media, input: PropertyInput(inPropertyID))
+    guard let entry = property.entry() ?? property.translation() else {
+      throw .unsupportedProperty(inPropertyID)
     }
-    let value = try onFile { () throws(SoundFileError) in
-      try knownValue(of: inPropertyID, in: media)
-    }
-    // A property that can be set may have no value yet.
-    guard value != nil || isSettable else { throw .unsupportedProperty(inPropertyID) }
-    unsafe outDataSize?.pointee = UInt32(value?.byteCount ?? 0)
-    unsafe isWritable?.pointee = isSettable ? 1 : 0
+    let size = try entry.presentSize(missing: .unsupportedProperty(inPropertyID))
+    unsafe outDataSize?.pointee = UInt32(size)
+    unsafe isWritable?.pointee = entry.write == nil ? 0 : 1
   }
 }
 
@@ -234,89 +282,40 @@ public func AudioFileGetProperty(
 ) -> OSStatus {
   unsafe answer("AudioFileGetProperty", needs: ioDataSize, outPropertyData) {
     () throws(AudioFileFailure) in
+    let property = unsafe FileProperty(
+      media: try OpenFile.find(inAudioFile).media,
+      input: PropertyInput(inPropertyID, outPropertyData, ioDataSize.pointee))
+    try unsafe property.input.copy(
+      property.entry() ?? property.translation(), ioDataSize,
+      missing: .unsupportedProperty(inPropertyID))
+  }
+}
+
+/// See AudioFileSetProperty in AudioFile.h.
+@c @implementation
+public func AudioFileSetProperty(
+  _ inAudioFile: AudioFileID, _ inPropertyID: AudioFilePropertyID, _ inDataSize: UInt32,
+  _ inPropertyData: UnsafeRawPointer
+) -> OSStatus {
+  answer("AudioFileSetProperty") { () throws(AudioFileFailure) in
     let media = try unsafe OpenFile.find(inAudioFile).media
-    if let size = translationBytes(inPropertyID) {
-      let room = unsafe ioDataSize.pointee
-      guard room >= size else { throw .propertyTooLarge(size: size, room: room) }
-      let bytes = unsafe [UInt8](UnsafeRawBufferPointer(start: outPropertyData, count: size))
-      let value = try translation(inPropertyID, bytes, media)
-      return try unsafe value.copy(to: outPropertyData, size: ioDataSize)
+    let input = try unsafe PropertyInput<AudioFileFailure>(
+      inPropertyID, given: inPropertyData, inDataSize)
+    // Programs pass on the cookie of every recording, and that of linear PCM is empty.
+    if inPropertyID == kAudioFilePropertyMagicCookieData, input.isEmpty, media.isWritable,
+      case .pcm = media.format
+    {
+      return
     }
-    try unsafe value(of: inPropertyID, in: media).copy(to: outPropertyData, size: ioDataSize)
-  }
-}
-
-// MARK: Position translations
-
-/// Returns the size in bytes of the structure that a translation property takes. Nil for other
-/// properties.
-private func translationBytes(_ id: AudioFilePropertyID) -> Int? {
-  switch id {
-  case kAudioFilePropertyPacketToFrame, kAudioFilePropertyFrameToPacket:
-    MemoryLayout<AudioFramePacketTranslation>.stride
-  case kAudioFilePropertyPacketToByte, kAudioFilePropertyByteToPacket:
-    MemoryLayout<AudioBytePacketTranslation>.stride
-  case kAudioFilePropertyNextIndependentPacket:
-    MemoryLayout<AudioIndependentPacketTranslation>.stride
-  default: nil
-  }
-}
-
-private func translation(
-  _ id: AudioFilePropertyID, _ bytes: [UInt8], _ media: any MediaFile
-) throws(AudioFileFailure) -> PropertyValue {
-  id == kAudioFilePropertyNextIndependentPacket
-    ? try independentPacket(bytes, media) : try translate(id, bytes, media)
-}
-
-/// Translates to the next independent packet. In all supported formats every packet is independent.
-private func independentPacket(
-  _ bytes: [UInt8], _ media: any MediaFile
-) throws(AudioFileFailure) -> PropertyValue {
-  var reader = ValueReader(bytes)
-  let packet = reader.read(Int64.self) ?? 0
-  guard packet >= 0 else { throw .negativePosition(packet) }
-  let count = try onFile { () throws(SoundFileError) in try media.packetCount }
-  var value = ValueBytes()
-  value.append(packet)
-  value.append(packet < count - 1 ? packet + 1 : -1)
-  return .bytes(value.bytes)
-}
-
-/// Translates between frames, bytes and packets. Both structures consist of two positions, an
-/// offset and flags. The result is always exact.
-private func translate(
-  _ id: AudioFilePropertyID, _ bytes: [UInt8], _ media: any MediaFile
-) throws(AudioFileFailure) -> PropertyValue {
-  var reader = ValueReader(bytes)
-  var position = reader.read(Int64.self) ?? 0
-  var packet = reader.read(Int64.self) ?? 0
-  var offset = reader.read(UInt32.self) ?? 0
-  let isPacketAsked =
-    id == kAudioFilePropertyFrameToPacket || id == kAudioFilePropertyByteToPacket
-  let asked = isPacketAsked ? position : packet
-  guard asked >= 0 else { throw .negativePosition(asked) }
-  try onFile { () throws(SoundFileError) in
-    switch id {
-    case kAudioFilePropertyPacketToFrame: position = try media.frame(ofPacket: packet)
-    case kAudioFilePropertyPacketToByte: position = try media.byte(ofPacket: packet)
-    case kAudioFilePropertyFrameToPacket:
-      let found = try media.packet(atFrame: position)
-      (packet, offset) = (found.packet, UInt32(clamping: found.offset))
-    default:
-      let found = try media.packet(atByte: position)
-      (packet, offset) = (found.packet, UInt32(clamping: found.offset))
+    let entry = FileProperty(media: media, input: input).entry()
+    if let write = entry?.write { return try write() }
+    let isKnown = (try? entry?.read?()) != nil
+    if isKnown, !media.isWritable {
+      throw .file(SoundFileError(.notForWriting, path: media.path))
     }
+    throw isKnown ? .notSettable(inPropertyID) : .unsupportedProperty(inPropertyID)
   }
-  var value = ValueBytes()
-  value.append(position)
-  value.append(packet)
-  value.append(offset)
-  value.append(UInt32(0))
-  return .bytes(value.bytes)
 }
-
-// MARK: Setting properties
 
 extension Container {
   /// Returns false if a new file of a format cannot be created with this channel layout. Formats
@@ -331,122 +330,12 @@ extension Container {
 }
 
 extension MediaFile {
+  /// True if the channel layout can be written to the file.
+  var takesLayout: Bool { takesPackets || pcm != nil && isWritable && container != .next }
+
   /// Writes the channel layout to the file.
   func setLayout(_ layout: ChannelLayout) throws(SoundFileError) {
     try setChannelLayout(words: layout.words, mask: layout.speakers, roles: layout.roles)
-  }
-
-  func isSettable(_ id: AudioFilePropertyID) -> Bool {
-    let holdsPCM = pcm != nil
-    switch id {
-    case kAudioFilePropertyUseAudioTrack: return true
-    case kAudioFilePropertyDeferSizeUpdates: return isWritable
-    case kAudioFilePropertyMagicCookieData, kAudioFilePropertyPacketTableInfo:
-      return takesPackets
-    case kAudioFilePropertyReserveDuration: return takesReservation
-    case kAudioFilePropertyChannelLayout:
-      return takesPackets || (holdsPCM && isWritable && container != .next)
-    case kAudioFilePropertyInfoDictionary:
-      return takesPackets || (holdsPCM && isWritable && container != .next && container != .wave64)
-    case kAudioFilePropertyMarkerList:
-      switch container {
-      case .aiff, .aifc, .wave, .rf64: return holdsPCM && isWritable
-      case .caf: return takesPackets || (holdsPCM && isWritable)
-      default: return false
-      }
-    case kAudioFilePropertyRegionList:
-      switch container {
-      case .wave, .rf64: return holdsPCM && isWritable
-      case .caf: return takesPackets || (holdsPCM && isWritable)
-      default: return false
-      }
-    default: return false
-    }
-  }
-}
-
-/// See AudioFileSetProperty in AudioFile.h.
-@c @implementation
-public func AudioFileSetProperty(
-  _ inAudioFile: AudioFileID, _ inPropertyID: AudioFilePropertyID, _ inDataSize: UInt32,
-  _ inPropertyData: UnsafeRawPointer
-) -> OSStatus {
-  answer("AudioFileSetProperty") { () throws(AudioFileFailure) in
-    let media = try unsafe OpenFile.find(inAudioFile).media
-    guard let bytes = unsafe copyBytes(at: inPropertyData, count: inDataSize) else {
-      throw .badArgument("the value is NULL")
-    }
-    // Programs pass on the cookie of every recording, and that of linear PCM is empty.
-    if inPropertyID == kAudioFilePropertyMagicCookieData, bytes.isEmpty, media.isWritable,
-      case .pcm = media.format
-    {
-      return
-    }
-    guard media.isSettable(inPropertyID) else {
-      let isKnown = (try? value(of: inPropertyID, in: media)) != nil
-      if isKnown, !media.isWritable {
-        throw .file(SoundFileError(.notForWriting, path: media.path))
-      }
-      throw isKnown ? .notSettable(inPropertyID) : .unsupportedProperty(inPropertyID)
-    }
-    try set(inPropertyID, bytes, in: media)
-  }
-}
-
-private func set(
-  _ id: AudioFilePropertyID, _ bytes: [UInt8], in media: any MediaFile
-) throws(AudioFileFailure) {
-  var reader = ValueReader(bytes)
-  let badSize = AudioFileFailure.badPropertySize(id, bytes.count)
-  switch id {
-  case kAudioFilePropertyDeferSizeUpdates:
-    guard let value: UInt32 = reader.read() else { throw badSize }
-    media.defersSizes = value != 0
-  case kAudioFilePropertyUseAudioTrack:
-    guard let track: UInt32 = reader.read() else { throw badSize }
-    guard track == 0 else { throw .badArgument("there is no track \(track)") }
-  case kAudioFilePropertyReserveDuration:
-    guard let seconds: Double = reader.read() else { throw badSize }
-    guard seconds.isFinite, seconds >= 0 else {
-      throw .badArgument("\(seconds) seconds cannot be reserved")
-    }
-    media.reservedDuration = seconds
-  case kAudioFilePropertyMagicCookieData:
-    try onFile { () throws(SoundFileError) in try media.setCookie(bytes) }
-  case kAudioFilePropertyPacketTableInfo:
-    guard let valid: Int64 = reader.read(), let priming: Int32 = reader.read(),
-      let remainder: Int32 = reader.read()
-    else { throw badSize }
-    guard valid >= 0, priming >= 0, remainder >= 0 else {
-      throw .badArgument("a number of frames is negative")
-    }
-    try onFile { () throws(SoundFileError) in
-      try media.setPacketTable(
-        PacketTable(
-          validFrames: valid, primingFrames: Int(priming), remainderFrames: Int(remainder)))
-    }
-  case kAudioFilePropertyChannelLayout:
-    guard let layout = ChannelLayout(bytes) else { throw badSize }
-    guard layout.channels == media.format.channels else {
-      throw .badArgument(
-        "the layout has \(layout.channels) channels, the file \(media.format.channels)")
-    }
-    try onFile { () throws(SoundFileError) in try media.setLayout(layout) }
-  case kAudioFilePropertyInfoDictionary:
-    guard let word: UInt = reader.read(),
-      let pointer = unsafe UnsafeRawPointer(bitPattern: word)
-    else { throw badSize }
-    let dictionary = unsafe Unmanaged<CFDictionary>.fromOpaque(pointer).takeUnretainedValue()
-    var tags = entries(of: dictionary)
-    tags[kAFInfoDictionary_ApproximateDurationInSeconds] = nil
-    try onFile { () throws(SoundFileError) in try media.setTags(tags) }
-  case kAudioFilePropertyMarkerList:
-    guard let list = MediaMarkers(bytes) else { throw badSize }
-    try onFile { () throws(SoundFileError) in try media.chunked?.setMarkers(list) }
-  case kAudioFilePropertyRegionList:
-    guard let list = MediaRegions(bytes) else { throw badSize }
-    try onFile { () throws(SoundFileError) in try media.chunked?.setRegions(list) }
-  default: throw .notSettable(id)
   }
 }
 

@@ -55,9 +55,8 @@ public func AudioFileGetUserData(
     let room = unsafe ioUserDataSize.pointee
     unsafe ioUserDataSize.pointee = 0
     let file = try unsafe chunked(inAudioFile)
-    let bytes = try onFile { () throws(SoundFileError) in
-      try file.chunk(ChunkID(inUserDataID), index: Int(inIndex), most: Int64(room))
-    }
+    let bytes = try onFile(
+      file.chunk(ChunkID(inUserDataID), index: Int(inIndex), most: Int64(room)))
     guard let bytes else { throw noChunk(inUserDataID, inIndex) }
     unsafe outUserData.copyMemory(from: bytes, byteCount: bytes.count)
     unsafe ioUserDataSize.pointee = UInt32(bytes.count)
@@ -78,9 +77,7 @@ public func AudioFileSetUserData(
     guard inIndex <= file.chunkSizes(ChunkID(inUserDataID)).count else {
       throw noChunk(inUserDataID, inIndex)
     }
-    try onFile { () throws(SoundFileError) in
-      try file.setChunk(ChunkID(inUserDataID), index: Int(inIndex), bytes)
-    }
+    try onFile(file.setChunk(ChunkID(inUserDataID), index: Int(inIndex), bytes))
   }
 }
 
@@ -91,9 +88,7 @@ public func AudioFileRemoveUserData(
 ) -> OSStatus {
   answer("AudioFileRemoveUserData") { () throws(AudioFileFailure) in
     let file = try unsafe chunked(inAudioFile)
-    let isThere = try onFile { () throws(SoundFileError) in
-      try file.removeChunk(ChunkID(inUserDataID), index: Int(inIndex))
-    }
+    let isThere = try onFile(file.removeChunk(ChunkID(inUserDataID), index: Int(inIndex)))
     guard isThere else { throw noChunk(inUserDataID, inIndex) }
   }
 }

@@ -9,7 +9,7 @@ import Synchronization
 private let openStreams = HandleTable<FileStream>()
 
 /// The reason why a stream call fails. The text goes to the log, the code to the caller.
-private enum FileStreamFailure: APIFailure {
+private enum FileStreamFailure: PropertyFailure {
   case badArgument(String)
   case stream(StreamFailure)
   case noSuchPacket(Int64)
@@ -17,7 +17,7 @@ private enum FileStreamFailure: APIFailure {
   case readOnlyProperty(AudioFileStreamPropertyID)
   /// The stream does not contain the value, or has not delivered it yet.
   case unknownValue(AudioFileStreamPropertyID, isReady: Bool)
-  case wrongSize(size: Int, room: UInt32)
+  case wrongSize(UInt32, needed: Int, size: Int)
   case notReady
 
   var status: OSStatus {
@@ -49,7 +49,7 @@ private enum FileStreamFailure: APIFailure {
     case .unsupportedProperty(let id): "there is no property '\(fourCharacters(id))'"
     case .readOnlyProperty(let id): "property '\(fourCharacters(id))' cannot be set"
     case .unknownValue(let id, _): "property '\(fourCharacters(id))' is not known"
-    case .wrongSize(let size, let room): "the value has \(size) bytes, the memory \(room)"
+    case .wrongSize(_, let size, let room): "the value has \(size) bytes, the memory \(room)"
     case .notReady: "the stream's head has not come yet"
     }
   }
@@ -73,6 +73,8 @@ private func stream(_ handle: AudioFileStreamID) throws(FileStreamFailure) -> Fi
 /// The object behind an `AudioFileStreamID`. Use from one thread at a time, but for `close()`.
 @safe
 private final class FileStream: @unchecked Sendable {
+  typealias Entry = PropertyEntry<FileStreamFailure>
+
   /// The app's callbacks. Their client data pointer may be NULL, even though the header declares it
   /// nonnull.
   typealias Listener =
@@ -133,7 +135,7 @@ private final class FileStream: @unchecked Sendable {
   }
 
   private func hasValue(_ id: AudioFileStreamPropertyID) -> Bool {
-    (try? value(id, for: [])) != nil
+    (try? entry(PropertyInput(id)).read?()) != nil
   }
 
   /// The properties reported to the listener, in order.
@@ -151,56 +153,45 @@ private final class FileStream: @unchecked Sendable {
 
   // MARK: Properties
 
-  /// Returns the value of a property. A translation property takes its argument from `given`.
-  func value(
-    _ id: AudioFileStreamPropertyID, for given: [UInt8]
-  ) throws(FileStreamFailure) -> PropertyValue {
-    let unknown = FileStreamFailure.unknownValue(id, isReady: parser.details != nil)
-    func known<Number: BitwiseCopyable>(
-      _ value: Number?
-    ) throws(FileStreamFailure) -> PropertyValue {
-      guard let value else { throw unknown }
-      return .number(value)
+  /// Returns the entry of a property.
+  func entry(_ input: PropertyInput<FileStreamFailure>) throws(FileStreamFailure) -> Entry {
+    func known<Value: BitwiseCopyable>(_ value: Value?) -> Entry {
+      .copied(value.map { CopiedValue($0) })
     }
-    let details = parser.details
-    switch id {
-    case kAudioFileStreamProperty_ReadyToProducePackets:
-      return .number(UInt32(details == nil ? 0 : 1))
-    case kAudioFileStreamProperty_FileFormat: return try known(details?.container.typeID)
-    case kAudioFileStreamProperty_DataFormat: return try known(details?.format.streamDescription)
+    let (parser, details) = (parser, parser.details)
+    return switch input.id {
+    case kAudioFileStreamProperty_ReadyToProducePackets: .flag(details != nil)
+    case kAudioFileStreamProperty_FileFormat: known(details?.container.typeID)
+    case kAudioFileStreamProperty_DataFormat: known(details?.format.streamDescription)
     case kAudioFileStreamProperty_FormatList:
-      guard let details else { throw unknown }
-      var list = ValueBytes()
-      for item in details.formatList { list.append(item) }
-      return .bytes(list.bytes)
+      .copied(details.map { CopiedValue(whole: $0.formatList) })
     case kAudioFileStreamProperty_MagicCookieData:
-      guard let cookie = details?.cookie, !cookie.isEmpty else { throw unknown }
-      return .bytes(cookie)
+      .copied(details.flatMap { $0.cookie.isEmpty ? nil : CopiedValue(bytes: $0.cookie) })
     case kAudioFileStreamProperty_AudioDataByteCount:
-      return try known(details?.dataBytes.map { UInt64(clamping: $0) })
+      known(details?.dataBytes.map { UInt64(clamping: $0) })
     case kAudioFileStreamProperty_AudioDataPacketCount:
-      return try known(details?.packetCount.map { UInt64(clamping: $0) })
+      known(details?.packetCount.map { UInt64(clamping: $0) })
     case kAudioFileStreamProperty_MaximumPacketSize:
-      return try known(details?.maximumPacketBytes.map { UInt32(clamping: $0) })
-    case kAudioFileStreamProperty_DataOffset: return try known(details?.dataOffset)
+      known(details?.maximumPacketBytes.map { UInt32(clamping: $0) })
+    case kAudioFileStreamProperty_DataOffset: known(details?.dataOffset)
     case kAudioFileStreamProperty_ChannelLayout:
-      guard let roles = details?.channelRoles else { throw unknown }
-      return .bytes(ChannelLayout(roles: roles).bytes)
+      .copied((details?.channelRoles).map { CopiedValue(bytes: ChannelLayout(roles: $0).bytes) })
     case kAudioFileStreamProperty_PacketTableInfo:
-      return try known(details?.packetTable.map { AudioFilePacketTableInfo($0) })
+      known(details?.packetTable.map { AudioFilePacketTableInfo($0) })
     case kAudioFileStreamProperty_PacketSizeUpperBound:
-      return try known(details.map { UInt32(clamping: $0.packetBytesLimit) })
+      known(details.map { UInt32(clamping: $0.packetBytesLimit) })
     case kAudioFileStreamProperty_AverageBytesPerPacket:
-      return try known(details == nil ? nil : parser.averagePacketBytes)
-    case kAudioFileStreamProperty_BitRate:
-      return try known(details?.bitRate.map { UInt32(clamping: $0) })
-    case kAudioFileStreamProperty_RestrictsRandomAccess:
-      return try known(details == nil ? nil : UInt32(0))
+      known(details == nil ? nil : parser.averagePacketBytes)
+    case kAudioFileStreamProperty_BitRate: known(details?.bitRate.map { UInt32(clamping: $0) })
+    case kAudioFileStreamProperty_RestrictsRandomAccess: known(details.map { _ in UInt32(0) })
     case kAudioFileStreamProperty_InfoDictionary:
-      guard let tags = details?.tags, !tags.isEmpty else { throw unknown }
-      return .dictionary(tags)
+      .copied(
+        details.flatMap { details in
+          details.tags.isEmpty
+            ? nil : CopiedValue(object: makeDictionary(details.tags.map { ($0, $1.cfString) }))
+        })
     case kAudioFileStreamProperty_PacketToFrame:
-      return try translation(id, given) { (ask: AudioFramePacketTranslation) in
+      .answer(input) { (ask: AudioFramePacketTranslation) in
         parser.frame(ofPacket: ask.mPacket).map { location in
           AudioFramePacketTranslation(
             mFrame: location.position, mPacket: location.packet,
@@ -208,7 +199,7 @@ private final class FileStream: @unchecked Sendable {
         }
       }
     case kAudioFileStreamProperty_FrameToPacket:
-      return try translation(id, given) { (ask: AudioFramePacketTranslation) in
+      .answer(input) { (ask: AudioFramePacketTranslation) in
         parser.packet(ofFrame: ask.mFrame).map { location in
           AudioFramePacketTranslation(
             mFrame: location.position, mPacket: location.packet,
@@ -216,7 +207,7 @@ private final class FileStream: @unchecked Sendable {
         }
       }
     case kAudioFileStreamProperty_PacketToByte:
-      return try translation(id, given) { (ask: AudioBytePacketTranslation) in
+      .answer(input) { (ask: AudioBytePacketTranslation) in
         parser.location(ofPacket: ask.mPacket).map { location in
           AudioBytePacketTranslation(
             mByte: location.position, mPacket: location.packet,
@@ -225,7 +216,7 @@ private final class FileStream: @unchecked Sendable {
         }
       }
     case kAudioFileStreamProperty_ByteToPacket:
-      return try translation(id, given) { (ask: AudioBytePacketTranslation) in
+      .answer(input) { (ask: AudioBytePacketTranslation) in
         parser.location(ofByte: ask.mByte).map { location in
           AudioBytePacketTranslation(
             mByte: location.position, mPacket: location.packet,
@@ -233,22 +224,13 @@ private final class FileStream: @unchecked Sendable {
             mFlags: location.isEstimated ? AudioBytePacketTranslationFlags.estimate : [])
         }
       }
-    default: throw .unsupportedProperty(id)
+    default: throw .unsupportedProperty(input.id)
     }
   }
 
-  private func translation<Question: BitwiseCopyable>(
-    _ id: AudioFileStreamPropertyID, _ given: [UInt8], _ answer: (Question) -> Question?
-  ) throws(FileStreamFailure) -> PropertyValue {
-    let size = MemoryLayout<Question>.size
-    // A request for the size alone passes no argument.
-    guard !given.isEmpty else { return .bytes([UInt8](repeating: 0, count: size)) }
-    guard given.count >= size else { throw .wrongSize(size: size, room: UInt32(given.count)) }
-    let question = unsafe given.withUnsafeBytes { unsafe $0.loadUnaligned(as: Question.self) }
-    guard let answer = answer(question) else {
-      throw .unknownValue(id, isReady: parser.details != nil)
-    }
-    return .number(answer)
+  /// The failure for a property that has no value now.
+  func unknownValue(_ id: AudioFileStreamPropertyID) -> FileStreamFailure {
+    .unknownValue(id, isReady: parser.details != nil)
   }
 }
 
@@ -349,8 +331,10 @@ public func AudioFileStreamGetPropertyInfo(
   answer("AudioFileStreamGetPropertyInfo") { () throws(FileStreamFailure) in
     unsafe outPropertyDataSize?.pointee = 0
     unsafe outWritable?.pointee = false
-    let value = try unsafe stream(inAudioFileStream).value(inPropertyID, for: [])
-    unsafe outPropertyDataSize?.pointee = UInt32(value.byteCount)
+    let stream = try unsafe stream(inAudioFileStream)
+    let size = try stream.entry(PropertyInput(inPropertyID)).presentSize(
+      missing: stream.unknownValue(inPropertyID))
+    unsafe outPropertyDataSize?.pointee = UInt32(size)
   }
 }
 
@@ -362,28 +346,11 @@ public func AudioFileStreamGetProperty(
 ) -> OSStatus {
   unsafe answer("AudioFileStreamGetProperty", needs: ioPropertyDataSize, outPropertyData) {
     () throws(FileStreamFailure) in
-    let room = unsafe ioPropertyDataSize.pointee
-    // Reads only the translation argument, although the caller's memory may be larger.
-    let asked = min(Int(room), translationBytes(inPropertyID) ?? 0)
-    let given = unsafe Array(UnsafeRawBufferPointer(start: outPropertyData, count: asked))
-    let value = try unsafe stream(inAudioFileStream).value(inPropertyID, for: given)
-    do throws(AudioFileFailure) {
-      try unsafe value.copy(to: outPropertyData, size: ioPropertyDataSize)
-    } catch {
-      throw .wrongSize(size: value.byteCount, room: room)
-    }
-  }
-}
-
-/// Returns the size in bytes of the structure that a translation property takes and returns. Nil
-/// for other properties.
-private func translationBytes(_ id: AudioFileStreamPropertyID) -> Int? {
-  switch id {
-  case kAudioFileStreamProperty_PacketToFrame, kAudioFileStreamProperty_FrameToPacket:
-    MemoryLayout<AudioFramePacketTranslation>.size
-  case kAudioFileStreamProperty_PacketToByte, kAudioFileStreamProperty_ByteToPacket:
-    MemoryLayout<AudioBytePacketTranslation>.size
-  default: nil
+    let stream = try unsafe stream(inAudioFileStream)
+    let input = unsafe PropertyInput<FileStreamFailure>(
+      inPropertyID, outPropertyData, ioPropertyDataSize.pointee)
+    try unsafe input.copy(
+      stream.entry(input), ioPropertyDataSize, missing: stream.unknownValue(inPropertyID))
   }
 }
 

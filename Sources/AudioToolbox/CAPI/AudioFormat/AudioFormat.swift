@@ -5,13 +5,21 @@ import Logging
 import RealTime
 
 /// The reason why a format property call fails. The text goes to the log, the code to the caller.
-enum AudioFormatError: APIFailure {
+enum AudioFormatError: PropertyFailure {
   case unsupportedProperty(AudioFormatPropertyID)
   case specifierSize(AudioFormatPropertyID, Int)
   case propertySize(AudioFormatPropertyID, size: Int, room: Int)
   case badArgument(String)
   case badFormat(String)
   case unknown(String)
+
+  static func wrongSize(_ id: UInt32, needed: Int, size: Int) -> AudioFormatError {
+    .specifierSize(id, size)
+  }
+
+  static func noRoom(_ id: UInt32, size: Int, room: Int) -> AudioFormatError {
+    .propertySize(id, size: size, room: room)
+  }
 
   var status: OSStatus {
     switch self {
@@ -63,30 +71,15 @@ public func AudioFormatGetProperty(
       throw .badArgument("the size of the memory is nowhere")
     }
     let question = try unsafe FormatQuestion(inPropertyID, inSpecifier, inSpecifierSize)
-    let room = unsafe Int(ioPropertyDataSize.pointee)
     guard let outPropertyData = unsafe outPropertyData else {
       unsafe ioPropertyDataSize.pointee = UInt32(try question.size)
       return
     }
-    let memory = unsafe UnsafeMutableRawBufferPointer(start: outPropertyData, count: room)
-    // Reads the caller's memory only for the property that fills in an existing structure.
-    let isFilledOut = inPropertyID == kAudioFormatProperty_FormatInfo
-    let before = unsafe isFilledOut ? Array(memory.prefix(64)) : []
-    switch try question.answer(before) {
-    case .bytes(let bytes):
-      guard bytes.count <= room else {
-        throw .propertySize(inPropertyID, size: bytes.count, room: room)
-      }
-      unsafe memory.copyBytes(from: bytes)
-      unsafe ioPropertyDataSize.pointee = UInt32(bytes.count)
-    case .text(let text):
-      let size = MemoryLayout<UInt>.size
-      guard size <= room else { throw .propertySize(inPropertyID, size: size, room: room) }
-      // The caller must release the string.
-      let string = unsafe Unmanaged.passRetained(text.cfString).toOpaque()
-      unsafe memory.storeBytes(of: UInt(bitPattern: string), as: UInt.self)
-      unsafe ioPropertyDataSize.pointee = UInt32(size)
-    }
+    let memory = unsafe PropertyInput<AudioFormatError>(
+      inPropertyID, outPropertyData, ioPropertyDataSize.pointee)
+    try unsafe memory.copy(
+      .copied(question.answer(memory)), ioPropertyDataSize,
+      missing: .unsupportedProperty(inPropertyID))
   }
 }
 
@@ -94,151 +87,137 @@ public func AudioFormatGetProperty(
 
 /// A format property together with its specifier.
 private struct FormatQuestion {
-  enum Answer {
-    case bytes([UInt8])
-    case text(String)
-  }
-
-  let id: AudioFormatPropertyID
-  let specifier: [UInt8]
+  private let specifier: PropertyInput<AudioFormatError>
+  private var id: AudioFormatPropertyID { specifier.id }
 
   init(_ id: AudioFormatPropertyID, _ specifier: UnsafeRawPointer?, _ size: UInt32)
     throws(AudioFormatError)
   {
-    self.id = id
     // No specifier is this long, and an uninitialized size must not be trusted.
     guard size <= 1 << 24 else { throw .specifierSize(id, Int(size)) }
-    self.specifier = unsafe [UInt8](
-      UnsafeRawBufferPointer(start: specifier, count: specifier == nil ? 0 : Int(size)))
+    self.specifier = unsafe PropertyInput(id, specifier, size)
   }
 
   /// The size of the value in bytes.
   var size: Int {
     get throws(AudioFormatError) {
       // This property fills in the caller's structure, which is not available here.
-      if id == kAudioFormatProperty_FormatInfo {
-        return MemoryLayout<AudioStreamBasicDescription>.size
-      }
-      return switch try answer([]) {
-      case .bytes(let bytes): bytes.count
-      case .text: MemoryLayout<UInt>.size
-      }
+      id == kAudioFormatProperty_FormatInfo
+        ? MemoryLayout<AudioStreamBasicDescription>.size
+        : try answer(PropertyInput(id)).byteCount
     }
   }
 
   /// Returns the value of the property.
   ///
-  /// - Parameter before: The present content of the caller's memory.
-  func answer(_ before: [UInt8]) throws(AudioFormatError) -> Answer {
+  /// - Parameter memory: The caller's memory, which one property fills in.
+  func answer(_ memory: PropertyInput<AudioFormatError>) throws(AudioFormatError) -> CopiedValue {
     switch id {
-    case kAudioFormatProperty_FormatInfo: return .of([try filledOut(before)])
-    case kAudioFormatProperty_FormatName: return .text(try value(Description.self).name)
+    case kAudioFormatProperty_FormatInfo: return CopiedValue(try filledOut(memory))
+    case kAudioFormatProperty_FormatName:
+      return CopiedValue(string: try specifier.value(Description.self).name)
     case kAudioFormatProperty_EncodeFormatIDs:
-      return .of([kAudioFormatLinearPCM] + Codec.allCases.filter(\.hasEncoder).map(\.formatID))
+      return CopiedValue(
+        whole: [kAudioFormatLinearPCM] + Codec.allCases.filter(\.hasEncoder).map(\.formatID))
     case kAudioFormatProperty_DecodeFormatIDs:
-      return .of([kAudioFormatLinearPCM] + Codec.allCases.filter(\.hasDecoder).map(\.formatID))
-    case kAudioFormatProperty_FormatList: return .of(try formatListOfInfo())
+      return CopiedValue(
+        whole: [kAudioFormatLinearPCM] + Codec.allCases.filter(\.hasDecoder).map(\.formatID))
+    case kAudioFormatProperty_FormatList: return CopiedValue(whole: try formatListOfInfo())
     case kAudioFormatProperty_OutputFormatList:
-      return .of(try formatListOfInfo().map(\.decoded))
-    case kAudioFormatProperty_ASBDFromESDS: return .of([try formatOfESDS().streamDescription])
+      return CopiedValue(whole: try formatListOfInfo().map(\.decoded))
+    case kAudioFormatProperty_ASBDFromESDS: return CopiedValue(try formatOfESDS().streamDescription)
     case kAudioFormatProperty_ChannelLayoutFromESDS:
-      return .bytes(ChannelLayout(tag: try formatOfESDS().layoutTag).bytes)
-    case kAudioFormatProperty_FirstPlayableFormatFromList: return .of([try firstPlayable()])
+      return CopiedValue(bytes: ChannelLayout(tag: try formatOfESDS().layoutTag).bytes)
+    case kAudioFormatProperty_FirstPlayableFormatFromList: return CopiedValue(try firstPlayable())
     case kAudioFormatProperty_FormatIsVBR, kAudioFormatProperty_FormatIsExternallyFramed:
-      return .of([try isVariable() ? UInt32(1) : 0])
+      return CopiedValue(try isVariable() ? UInt32(1) : 0)
     case kAudioFormatProperty_Encoders:
-      return .of(
-        try codec().flatMap { $0.hasEncoder ? $0 : nil }.classes(kAudioEncoderComponentType))
+      return CopiedValue(
+        whole: try codec().flatMap { $0.hasEncoder ? $0 : nil }.classes(kAudioEncoderComponentType))
     case kAudioFormatProperty_Decoders:
-      return .of(
-        try codec().flatMap { $0.hasDecoder ? $0 : nil }.classes(kAudioDecoderComponentType))
+      return CopiedValue(
+        whole: try codec().flatMap { $0.hasDecoder ? $0 : nil }.classes(kAudioDecoderComponentType))
     case kAudioFormatProperty_HardwareCodecCapabilities:
       let stride = MemoryLayout<AudioClassDescription>.stride
-      guard !specifier.isEmpty, specifier.count % stride == 0 else {
-        throw .specifierSize(id, specifier.count)
+      guard !specifier.isEmpty, specifier.byteCount % stride == 0 else {
+        throw .specifierSize(id, specifier.byteCount)
       }
-      return .of([UInt32(0)])
+      return CopiedValue(UInt32(0))
     case kAudioFormatProperty_AvailableEncodeBitRates:
       let rates = try encodedCodec()?.allEncodedBitRates(channels: 2) ?? []
-      return .of(ranges(rates.map(Double.init)))
+      return CopiedValue(whole: ranges(rates.map(Double.init)))
     case kAudioFormatProperty_AvailableEncodeSampleRates:
       let any = [AudioValueRange(mMinimum: 1, mMaximum: 1_000_000)]
-      return .of(try encodedCodec()?.encodedSampleRateRanges ?? any)
+      return CopiedValue(whole: try encodedCodec()?.encodedSampleRateRanges ?? any)
     case kAudioFormatProperty_AvailableEncodeNumberChannels:
       let most = try encodedCodec()?.encodedChannels ?? PCMFormat.maximumChannels
-      return .of((1...UInt32(most)).map { $0 })
+      return CopiedValue(whole: (1...UInt32(most)).map { $0 })
     case kAudioFormatProperty_AvailableEncodeChannelLayoutTags:
-      let channels = Int(try value(Description.self).mChannelsPerFrame)
+      let channels = Int(try specifier.value(Description.self).mChannelsPerFrame)
       let tags =
         try encodedCodec()?.encodedLayoutTags ?? (1...8).map { ChannelLayout(commonFor: $0).tag }
-      return .of(tags.filter { channels == 0 || ChannelLayout(tag: $0).channels == channels })
+      return CopiedValue(
+        whole: tags.filter { channels == 0 || ChannelLayout(tag: $0).channels == channels })
     case kAudioFormatProperty_ChannelLayoutHash:
       guard let hash = try layout().hash else { throw unknownLayout }
-      return .of([hash])
-    case kAudioFormatProperty_BitmapForLayoutTag: return .of([try bitmapOfTag()])
+      return CopiedValue(hash)
+    case kAudioFormatProperty_BitmapForLayoutTag: return CopiedValue(try bitmapOfTag())
     case kAudioFormatProperty_MatrixMixMap:
       let (from, to) = try layouts()
       guard let rows = from.mix(to: to) else { throw unknownLayout }
-      return .of(rows.flatMap { $0 })
+      return CopiedValue(whole: rows.flatMap { $0 })
     case kAudioFormatProperty_ChannelMap:
       let (from, to) = try layouts()
       guard let map = from.map(to: to) else { throw unknownLayout }
-      return .of(map.map { $0.map(Int32.init) ?? -1 })
+      return CopiedValue(whole: map.map { $0.map(Int32.init) ?? -1 })
     case kAudioFormatProperty_NumberOfChannelsForLayout:
-      return .of([UInt32(try layout().channels)])
+      return CopiedValue(UInt32(try layout().channels))
     case kAudioFormatProperty_AreChannelLayoutsEquivalent:
       let (one, other) = try layouts()
       guard let labels = one.labels, let others = other.labels else { throw unknownLayout }
-      return .of([labels == others ? UInt32(1) : 0])
+      return CopiedValue(labels == others ? UInt32(1) : 0)
     case kAudioFormatProperty_ValidateChannelLayout:
       let layout = try layout()
       guard layout.labels != nil, layout.channels > 0 else { throw unknownLayout }
-      return .of([UInt32(1)])
+      return CopiedValue(UInt32(1))
     case kAudioFormatProperty_ChannelLayoutForTag:
-      return .bytes(try described(ChannelLayout(tag: value(UInt32.self))))
+      return CopiedValue(bytes: try described(ChannelLayout(tag: specifier.value(UInt32.self))))
     case kAudioFormatProperty_ChannelLayoutForBitmap:
-      return .bytes(
-        try described(
-          ChannelLayout(tag: kAudioChannelLayoutTag_UseChannelBitmap, bitmap: value(UInt32.self))))
+      return CopiedValue(
+        bytes: try described(
+          ChannelLayout(
+            tag: kAudioChannelLayoutTag_UseChannelBitmap, bitmap: specifier.value(UInt32.self))))
     case kAudioFormatProperty_TagForChannelLayout:
       guard let tag = try layout().matchingTag else { throw unknownLayout }
-      return .of([tag])
+      return CopiedValue(tag)
     case kAudioFormatProperty_ChannelLayoutName:
       guard let name = try layout().name else { throw unknownLayout }
-      return .text(name)
+      return CopiedValue(string: name)
     case kAudioFormatProperty_ChannelName:
-      return .text(ChannelLayout.name(of: try value(AudioChannelDescription.self).mChannelLabel))
+      return CopiedValue(
+        string: ChannelLayout.name(
+          of: try specifier.value(AudioChannelDescription.self).mChannelLabel))
     case kAudioFormatProperty_ChannelShortName:
-      let label = try value(AudioChannelDescription.self).mChannelLabel
-      return .text(ChannelLayout.name(of: label, isShort: true))
+      let label = try specifier.value(AudioChannelDescription.self).mChannelLabel
+      return CopiedValue(string: ChannelLayout.name(of: label, isShort: true))
     case kAudioFormatProperty_TagsForNumberOfChannels:
-      return .of(ChannelLayout.tags(channels: Int(try value(UInt32.self))))
+      return CopiedValue(whole: ChannelLayout.tags(channels: Int(try specifier.value(UInt32.self))))
     default: throw .unsupportedProperty(id)
     }
   }
 
   private typealias Description = AudioStreamBasicDescription
 
-  /// Returns the value at the beginning of the specifier. More bytes may follow.
-  private func value<Value: BitwiseCopyable>(_ type: Value.Type) throws(AudioFormatError) -> Value {
-    guard let value = Self.value(type, specifier) else {
-      throw .specifierSize(id, specifier.count)
-    }
-    return value
-  }
-
-  private static func value<Value: BitwiseCopyable>(_ type: Value.Type, _ bytes: [UInt8]) -> Value?
-  {
-    guard bytes.count >= MemoryLayout<Value>.size else { return nil }
-    return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: Value.self) }
-  }
-
   // MARK: Formats
 
-  private func filledOut(_ before: [UInt8]) throws(AudioFormatError) -> Description {
-    guard let given = Self.value(Description.self, before) else {
-      throw .propertySize(id, size: MemoryLayout<Description>.size, room: before.count)
+  private func filledOut(_ memory: PropertyInput<AudioFormatError>)
+    throws(AudioFormatError) -> Description
+  {
+    let size = MemoryLayout<Description>.size
+    guard memory.byteCount >= size else {
+      throw .noRoom(id, size: size, room: memory.byteCount)
     }
+    let given = try memory.value(Description.self)
     if given.mFormatID == kAudioFormatLinearPCM {
       guard let format = ConverterFormat(given) else {
         throw .badFormat("the linear PCM is not described well enough")
@@ -253,7 +232,7 @@ private struct FormatQuestion {
     }
     if !specifier.isEmpty {
       do throws(CodecError) {
-        format = try MagicCookie.described(format, specifier).format
+        format = try MagicCookie.described(format, specifier.array()).format
       } catch {
         throw .badFormat(error.reason)
       }
@@ -263,7 +242,7 @@ private struct FormatQuestion {
 
   /// Returns the format list for the format and the cookie of an AudioFormatInfo.
   private func formatListOfInfo() throws(AudioFormatError) -> [AudioFormatListItem] {
-    let info = try unsafe value(AudioFormatInfo.self)
+    let info = try unsafe specifier.value(AudioFormatInfo.self)
     let count = unsafe Int(info.mMagicCookieSize)
     guard count <= 1 << 24 else { throw .specifierSize(id, count) }
     let start = unsafe info.mMagicCookie
@@ -287,7 +266,7 @@ private struct FormatQuestion {
   private func formatOfESDS() throws(AudioFormatError) -> PacketFormat {
     let format = PacketFormat(codec: .aac, sampleRate: 0, channels: 0)
     do throws(CodecError) {
-      let config = try MagicCookie.audioSpecificConfig(specifier)
+      let config = try MagicCookie.audioSpecificConfig(specifier.array())
       guard AudioSpecificConfig(config) != nil else {
         throw CodecError(.badCookie("it describes no AAC"))
       }
@@ -299,22 +278,19 @@ private struct FormatQuestion {
 
   private func firstPlayable() throws(AudioFormatError) -> UInt32 {
     let stride = MemoryLayout<AudioFormatListItem>.stride
-    guard specifier.count >= stride, specifier.count % stride == 0 else {
-      throw .specifierSize(id, specifier.count)
+    guard !specifier.isEmpty, specifier.byteCount % stride == 0 else {
+      throw .specifierSize(id, specifier.byteCount)
     }
-    for index in 0..<specifier.count / stride {
-      let bytes = Array(specifier[(index * stride)...])
-      guard let description = Self.value(AudioFormatListItem.self, bytes)?.mASBD else { break }
-      let isPCM = description.mFormatID == kAudioFormatLinearPCM
-      if isPCM || Codec(formatID: description.mFormatID)?.hasDecoder == true {
-        return UInt32(index)
-      }
+    let index = specifier.array(of: AudioFormatListItem.self).firstIndex {
+      let formatID = $0.mASBD.mFormatID
+      return formatID == kAudioFormatLinearPCM || Codec(formatID: formatID)?.hasDecoder == true
     }
-    throw .badFormat("none of the formats can be decoded")
+    guard let index else { throw .badFormat("none of the formats can be decoded") }
+    return UInt32(index)
   }
 
   private func isVariable() throws(AudioFormatError) -> Bool {
-    let description = try value(Description.self)
+    let description = try specifier.value(Description.self)
     if description.mFormatID == kAudioFormatLinearPCM { return false }
     guard let format = PacketFormat(description) else {
       throw .unknown("there is no format '\(fourCharacters(description.mFormatID))'")
@@ -324,7 +300,7 @@ private struct FormatQuestion {
 
   /// Returns the codec of the format ID in the specifier; nil for linear PCM or an unknown format.
   private func codec() throws(AudioFormatError) -> Codec? {
-    Codec(formatID: try value(UInt32.self))
+    Codec(formatID: try specifier.value(UInt32.self))
   }
 
   /// Returns the codec of a format ID or a stream description; nil for linear PCM. Throws if there
@@ -335,7 +311,7 @@ private struct FormatQuestion {
       || id == kAudioFormatProperty_AvailableEncodeChannelLayoutTags
     let formatID =
       isDescribed
-      ? try value(Description.self).mFormatID : try value(UInt32.self)
+      ? try specifier.value(Description.self).mFormatID : try specifier.value(UInt32.self)
     if formatID == kAudioFormatLinearPCM { return nil }
     guard let codec = Codec(formatID: formatID), codec.hasEncoder else {
       throw .badFormat("there is no encoder of '\(fourCharacters(formatID))'")
@@ -348,8 +324,8 @@ private struct FormatQuestion {
   private var unknownLayout: AudioFormatError { .unknown("there is no such channel layout") }
 
   private func layout() throws(AudioFormatError) -> ChannelLayout {
-    guard let layout = ChannelLayout(specifier) else {
-      throw .specifierSize(id, specifier.count)
+    guard let layout = ChannelLayout(specifier.array()) else {
+      throw .specifierSize(id, specifier.byteCount)
     }
     return layout
   }
@@ -357,7 +333,7 @@ private struct FormatQuestion {
   /// Returns the two layouts that the specifier points to. Each channel of one may be compared with each of the
   /// other, so neither has more channels than sound can have.
   private func layouts() throws(AudioFormatError) -> (ChannelLayout, ChannelLayout) {
-    let pointers = try value((UInt, UInt).self)
+    let pointers = try specifier.value((UInt, UInt).self)
     guard let one = unsafe ChannelLayout(at: UnsafeRawPointer(bitPattern: pointers.0)),
       let other = unsafe ChannelLayout(at: UnsafeRawPointer(bitPattern: pointers.1)),
       max(one.channels, other.channels) <= PCMFormat.maximumChannels
@@ -371,18 +347,12 @@ private struct FormatQuestion {
   }
 
   private func bitmapOfTag() throws(AudioFormatError) -> UInt32 {
-    let labels = ChannelLayout(tag: try value(UInt32.self)).labels ?? []
+    let labels = ChannelLayout(tag: try specifier.value(UInt32.self)).labels ?? []
     let isBitmap =
       !labels.isEmpty && labels.allSatisfy { (1...18).contains($0) }
       && zip(labels, labels.dropFirst()).allSatisfy(<)
     guard isBitmap else { throw unknownLayout }
     return labels.reduce(0) { $0 | 1 << ($1 - 1) }
-  }
-}
-
-extension FormatQuestion.Answer {
-  fileprivate static func of<Value: BitwiseCopyable>(_ values: [Value]) -> Self {
-    .bytes(PropertyBytes.of(values))
   }
 }
 

@@ -11,120 +11,6 @@ import Timeline
 
 // MARK: Properties
 
-/// Returns the object of a number.
-private func object(_ id: AudioObjectID) throws(HardwareError) -> HardwareObject {
-  guard let object = HardwareObjects.shared.object(id) else { throw .noSuchObject(id) }
-  return object
-}
-
-extension HardwareRequest {
-  init(
-    _ address: AudioObjectPropertyAddress, qualifier: UnsafeRawPointer?, qualifierBytes: UInt32,
-    data: UnsafeMutableRawPointer? = nil, dataBytes: UInt32 = 0
-  ) {
-    selector = address.mSelector
-    scope = HardwareScope(address.mScope)
-    element = address.mElement
-    unsafe self.qualifier = UnsafeRawBufferPointer(
-      start: qualifier, count: qualifier == nil ? 0 : Int(qualifierBytes))
-    unsafe self.data = UnsafeMutableRawBufferPointer(
-      start: data, count: data == nil ? 0 : Int(dataBytes))
-  }
-}
-
-extension HardwareObject {
-  /// Returns the value of a property.
-  fileprivate func value(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue {
-    switch self {
-    case .system: try SystemProperties.value(request)
-    case .device(let device): try DeviceProperties(device).value(request)
-    case .stream(let device, let isInput):
-      try DeviceProperties(device).streamValue(request, isInput: isInput)
-    }
-  }
-
-  fileprivate func isSettable(_ selector: AudioObjectPropertySelector) -> Bool {
-    switch self {
-    case .system: SystemProperties.isSettable(selector)
-    case .device: DeviceProperties.isSettable(selector)
-    case .stream: DeviceProperties.isStreamPropertySettable(selector)
-    }
-  }
-
-  fileprivate func set(_ request: HardwareRequest) throws(HardwareError) {
-    switch self {
-    case .system: try SystemProperties.set(request)
-    case .device(let device): try DeviceProperties(device).set(request)
-    case .stream(let device, let isInput):
-      try DeviceProperties(device).setFormat(request, scope: isInput ? .input : .output)
-    }
-  }
-}
-
-/// Returns the size of a property's value in bytes.
-func hardwareSize(
-  _ id: AudioObjectID, _ address: AudioObjectPropertyAddress, _ qualifierBytes: UInt32 = 0,
-  _ qualifier: UnsafeRawPointer? = nil
-) throws(HardwareError) -> Int {
-  let request = unsafe HardwareRequest(
-    address, qualifier: qualifier, qualifierBytes: qualifierBytes)
-  return try object(id).value(request).byteCount
-}
-
-/// Copies a property's value, and stores the number of bytes.
-func copyHardwareValue(
-  _ id: AudioObjectID, _ address: AudioObjectPropertyAddress, _ qualifierBytes: UInt32 = 0,
-  _ qualifier: UnsafeRawPointer? = nil, _ size: UnsafeMutablePointer<UInt32>,
-  _ data: UnsafeMutableRawPointer
-) throws(HardwareError) {
-  let request = unsafe HardwareRequest(
-    address, qualifier: qualifier, qualifierBytes: qualifierBytes, data: data,
-    dataBytes: size.pointee)
-  let value = try object(id).value(request)
-  guard let count = unsafe value.write(to: request.data) else {
-    throw .wrongSize(
-      address.mSelector, needed: value.byteCount, size: unsafe request.data.count)
-  }
-  unsafe size.pointee = UInt32(count)
-}
-
-/// Returns a property's value.
-func hardwareValue(
-  _ id: AudioObjectID, _ address: AudioObjectPropertyAddress
-) throws(HardwareError) -> CopiedValue {
-  try object(id).value(unsafe HardwareRequest(address, qualifier: nil, qualifierBytes: 0))
-}
-
-func setHardwareValue(
-  _ id: AudioObjectID, _ address: AudioObjectPropertyAddress, _ size: UInt32,
-  _ data: UnsafeRawPointer?
-) throws(HardwareError) {
-  let object = try object(id)
-  let request = unsafe HardwareRequest(
-    address, qualifier: nil, qualifierBytes: 0, data: UnsafeMutableRawPointer(mutating: data),
-    dataBytes: size)
-  guard object.isSettable(address.mSelector) else {
-    _ = try object.value(unsafe HardwareRequest(address, qualifier: nil, qualifierBytes: 0))
-    throw .notSettable(address.mSelector, id)
-  }
-  try object.set(request)
-}
-
-func isHardwareValueSettable(
-  _ id: AudioObjectID, _ address: AudioObjectPropertyAddress
-) throws(HardwareError) -> Bool {
-  let object = try object(id)
-  _ = try object.value(unsafe HardwareRequest(address, qualifier: nil, qualifierBytes: 0))
-  return object.isSettable(address.mSelector)
-}
-
-func hasHardwareValue(_ id: AudioObjectID, _ address: AudioObjectPropertyAddress) -> Bool {
-  do throws(HardwareError) {
-    _ = try hardwareSize(id, address)
-    return true
-  } catch { return false }
-}
-
 /// Writes an object to standard output.
 @c @implementation
 public func AudioObjectShow(_ inObjectID: AudioObjectID) {
@@ -143,7 +29,7 @@ public func AudioObjectHasProperty(
   _ inObjectID: AudioObjectID, _ inAddress: UnsafePointer<AudioObjectPropertyAddress>
 ) -> Bool {
   guard cue_fork_may_call(), unsafe !hasNull([inAddress]) else { return false }
-  return unsafe hasHardwareValue(inObjectID, inAddress.pointee)
+  return (try? unsafe HardwareRequest(inObjectID, inAddress.pointee).value()) != nil
 }
 
 /// Returns whether a property can be set.
@@ -155,7 +41,7 @@ public func AudioObjectIsPropertySettable(
   unsafe answer("AudioObjectIsPropertySettable", needs: inAddress, outIsSettable) {
     () throws(HardwareError) in
     unsafe outIsSettable.pointee = false
-    unsafe outIsSettable.pointee = try isHardwareValueSettable(inObjectID, inAddress.pointee)
+    unsafe outIsSettable.pointee = try HardwareRequest(inObjectID, inAddress.pointee).isSettable
   }
 }
 
@@ -168,8 +54,10 @@ public func AudioObjectGetPropertyDataSize(
 ) -> OSStatus {
   unsafe answer("AudioObjectGetPropertyDataSize", needs: inAddress, outDataSize) {
     () throws(HardwareError) in
-    unsafe outDataSize.pointee = UInt32(
-      try hardwareSize(inObjectID, inAddress.pointee, inQualifierDataSize, inQualifierData))
+    let request = unsafe HardwareRequest(
+      inObjectID, inAddress.pointee, qualifier: inQualifierData,
+      qualifierBytes: inQualifierDataSize)
+    unsafe outDataSize.pointee = UInt32(try request.value().byteCount)
   }
 }
 
@@ -182,8 +70,10 @@ public func AudioObjectGetPropertyData(
 ) -> OSStatus {
   unsafe answer("AudioObjectGetPropertyData", needs: inAddress, ioDataSize, outData) {
     () throws(HardwareError) in
-    try unsafe copyHardwareValue(
-      inObjectID, inAddress.pointee, inQualifierDataSize, inQualifierData, ioDataSize, outData)
+    let request = unsafe HardwareRequest(
+      inObjectID, inAddress.pointee, data: outData, dataBytes: ioDataSize.pointee,
+      qualifier: inQualifierData, qualifierBytes: inQualifierDataSize)
+    try unsafe request.copy(ioDataSize)
   }
 }
 
@@ -195,7 +85,9 @@ public func AudioObjectSetPropertyData(
   _ inData: UnsafeRawPointer?
 ) -> OSStatus {
   unsafe answer("AudioObjectSetPropertyData", needs: inAddress) { () throws(HardwareError) in
-    try unsafe setHardwareValue(inObjectID, inAddress.pointee, inDataSize, inData)
+    try unsafe HardwareRequest(
+      inObjectID, inAddress.pointee, data: inData, dataBytes: inDataSize
+    ).set()
   }
 }
 
@@ -207,12 +99,8 @@ public func AudioObjectAddPropertyListener(
   _ inObjectID: AudioObjectID, _ inAddress: UnsafePointer<AudioObjectPropertyAddress>,
   _ inListener: @escaping AudioObjectPropertyListenerProc, _ inClientData: UnsafeMutableRawPointer?
 ) -> OSStatus {
-  unsafe answer(
-    "AudioObjectAddPropertyListener", needs: inAddress,
-    unsafeBitCast(inListener, to: UnsafeRawPointer?.self)
-  ) { () throws(HardwareError) in
-    _ = try object(inObjectID)
-    unsafe HardwareListeners.shared.add(
+  unsafe answer("AudioObjectAddPropertyListener", needs: inAddress) { () throws(HardwareError) in
+    try unsafe HardwareListeners.shared.add(
       .object(inListener, inClientData), to: inObjectID, inAddress.pointee)
   }
 }
@@ -223,12 +111,9 @@ public func AudioObjectRemovePropertyListener(
   _ inObjectID: AudioObjectID, _ inAddress: UnsafePointer<AudioObjectPropertyAddress>,
   _ inListener: @escaping AudioObjectPropertyListenerProc, _ inClientData: UnsafeMutableRawPointer?
 ) -> OSStatus {
-  unsafe answer(
-    "AudioObjectRemovePropertyListener", needs: inAddress,
-    unsafeBitCast(inListener, to: UnsafeRawPointer?.self)
-  ) { () throws(HardwareError) in
-    _ = try object(inObjectID)
-    unsafe HardwareListeners.shared.remove(
+  unsafe answer("AudioObjectRemovePropertyListener", needs: inAddress) {
+    () throws(HardwareError) in
+    try unsafe HardwareListeners.shared.remove(
       .object(inListener, inClientData), from: inObjectID, inAddress.pointee)
   }
 }
@@ -243,8 +128,7 @@ public func addHardwareListenerBlock(
   unsafe answer("AudioObjectAddPropertyListenerBlock", needs: inAddress) {
     () throws(HardwareError) in
     guard let block = unsafe inListener else { throw .badArgument("the block is NULL") }
-    _ = try object(inObjectID)
-    unsafe HardwareListeners.shared.add(
+    try unsafe HardwareListeners.shared.add(
       .block(
         unsafe CopiedBlock(block), on: inDispatchQueue.map { unsafe SerialQueue(targeting: $0) }),
       to: inObjectID,
@@ -261,8 +145,7 @@ public func removeHardwareListenerBlock(
   unsafe answer("AudioObjectRemovePropertyListenerBlock", needs: inAddress) {
     () throws(HardwareError) in
     guard let block = unsafe inListener else { throw .badArgument("the block is NULL") }
-    _ = try object(inObjectID)
-    unsafe HardwareListeners.shared.remove(
+    try unsafe HardwareListeners.shared.remove(
       .block(unsafe CopiedBlock(block), on: nil), from: inObjectID, inAddress.pointee)
   }
 }
@@ -315,12 +198,7 @@ public func AudioDeviceStart(
 ) -> OSStatus {
   answer("AudioDeviceStart") { () throws(HardwareError) in
     let proc = try unsafe ioProc(inDevice, inProcID)
-    let isStarted: Bool
-    do throws(ServerError) {
-      isStarted = try proc.device.start(proc.function)
-    } catch {
-      throw .server(error)
-    }
+    let isStarted = try onServer(proc.device.start(proc.function))
     // Another thread has destroyed it meanwhile, or stopped the device if it stands for that alone.
     guard isStarted || proc.address == 0 else { throw .noSuchProc(inDevice) }
   }

@@ -2,36 +2,88 @@ public import CAudioToolbox
 
 // The functions of AudioHardwareDeprecated.h: older names of those of AudioHardware.h.
 
-private func address(
-  _ selector: AudioObjectPropertySelector, _ element: UInt32 = 0, isInput: Bool? = nil
-) -> AudioObjectPropertyAddress {
-  let scope =
-    switch isInput {
-    case nil: kAudioObjectPropertyScopeGlobal
-    case false?: kAudioObjectPropertyScopeOutput
-    case true?: kAudioObjectPropertyScopeInput
+/// A property as these functions name it.
+private struct OldProperty {
+  let id: AudioObjectID
+  let address: AudioObjectPropertyAddress
+  /// The failure if the number is not that of a device or a stream; nil for the system object.
+  let missing: HardwareError?
+
+  static func system(_ selector: AudioHardwarePropertyID) -> OldProperty {
+    OldProperty(AudioObjectID(kAudioObjectSystemObject), selector, nil)
+  }
+
+  static func device(
+    _ id: AudioDeviceID, _ channel: UInt32, _ isInput: Bool, _ selector: AudioDevicePropertyID
+  ) -> OldProperty {
+    OldProperty(
+      id, selector, .noSuchDevice(id), channel,
+      isInput ? kAudioObjectPropertyScopeInput : kAudioObjectPropertyScopeOutput)
+  }
+
+  static func stream(_ id: AudioStreamID, _ channel: UInt32, _ selector: AudioDevicePropertyID)
+    -> OldProperty
+  {
+    OldProperty(id, selector, .noSuchStream(id), channel)
+  }
+
+  private init(
+    _ id: AudioObjectID, _ selector: AudioObjectPropertySelector, _ missing: HardwareError?,
+    _ channel: UInt32 = 0, _ scope: AudioObjectPropertyScope = kAudioObjectPropertyScopeGlobal
+  ) {
+    self.id = id
+    self.missing = missing
+    address = AudioObjectPropertyAddress(mSelector: selector, mScope: scope, mElement: channel)
+  }
+
+  private func check() throws(HardwareError) {
+    switch HardwareObjects.shared.object(id) {
+    case .device, .stream: return
+    case .system, nil: if let missing { throw missing }
     }
-  return AudioObjectPropertyAddress(mSelector: selector, mScope: scope, mElement: element)
-}
+  }
 
-/// Stores a property's size and whether it can be set, where the caller wants them.
-private func putInfo(
-  _ id: AudioObjectID, _ address: AudioObjectPropertyAddress,
-  _ size: UnsafeMutablePointer<UInt32>?, _ isWritable: UnsafeMutablePointer<Bool>?
-) throws(HardwareError) {
-  let bytes = try hardwareSize(id, address)
-  unsafe size?.pointee = UInt32(bytes)
-  let isSettable = try isHardwareValueSettable(id, address)
-  unsafe isWritable?.pointee = isSettable
-}
+  /// Stores the size and whether the property can be set, where the caller wants them.
+  func putInfo(_ size: UnsafeMutablePointer<UInt32>?, _ isWritable: UnsafeMutablePointer<Bool>?)
+    throws(HardwareError)
+  {
+    try check()
+    let request = unsafe HardwareRequest(id, address)
+    let bytes = try request.value().byteCount
+    unsafe size?.pointee = UInt32(bytes)
+    let isSettable = try request.isSettable
+    unsafe isWritable?.pointee = isSettable
+  }
 
-/// Copies a property's value.
-private func copyValue(
-  _ function: String, _ id: AudioObjectID, _ address: AudioObjectPropertyAddress,
-  _ size: UnsafeMutablePointer<UInt32>, _ data: UnsafeMutableRawPointer
-) -> OSStatus {
-  unsafe answer(function, needs: size, data) { () throws(HardwareError) in
-    try unsafe copyHardwareValue(id, address, 0, nil, size, data)
+  func copy(_ size: UnsafeMutablePointer<UInt32>, _ data: UnsafeMutableRawPointer)
+    throws(HardwareError)
+  {
+    try check()
+    if unsafe hasNull([UnsafeRawPointer(size), UnsafeRawPointer(data)]) {
+      throw .badArgument("a pointer is NULL")
+    }
+    try unsafe HardwareRequest(id, address, data: data, dataBytes: size.pointee).copy(size)
+  }
+
+  func set(_ size: UInt32, _ data: UnsafeRawPointer?) throws(HardwareError) {
+    try check()
+    try unsafe HardwareRequest(id, address, data: data, dataBytes: size).set()
+  }
+
+  func add(_ function: String, _ callback: HardwareListeners.Callback) -> OSStatus {
+    answer(function) { () throws(HardwareError) in
+      try callback.check()
+      try check()
+      try HardwareListeners.shared.add(callback, to: id, address)
+    }
+  }
+
+  func remove(_ function: String, _ callback: HardwareListeners.Callback) -> OSStatus {
+    answer(function) { () throws(HardwareError) in
+      try callback.check()
+      try check()
+      try HardwareListeners.shared.remove(callback, from: id, address)
+    }
   }
 }
 
@@ -44,8 +96,7 @@ public func AudioHardwareGetPropertyInfo(
   _ outWritable: UnsafeMutablePointer<Bool>?
 ) -> OSStatus {
   answer("AudioHardwareGetPropertyInfo") { () throws(HardwareError) in
-    try unsafe putInfo(
-      AudioObjectID(kAudioObjectSystemObject), address(inPropertyID), outSize, outWritable)
+    try unsafe OldProperty.system(inPropertyID).putInfo(outSize, outWritable)
   }
 }
 
@@ -55,9 +106,9 @@ public func AudioHardwareGetProperty(
   _ inPropertyID: AudioHardwarePropertyID, _ ioPropertyDataSize: UnsafeMutablePointer<UInt32>,
   _ outPropertyData: UnsafeMutableRawPointer
 ) -> OSStatus {
-  unsafe copyValue(
-    "AudioHardwareGetProperty", AudioObjectID(kAudioObjectSystemObject), address(inPropertyID),
-    ioPropertyDataSize, outPropertyData)
+  answer("AudioHardwareGetProperty") { () throws(HardwareError) in
+    try unsafe OldProperty.system(inPropertyID).copy(ioPropertyDataSize, outPropertyData)
+  }
 }
 
 /// Sets a property of the system.
@@ -67,9 +118,7 @@ public func AudioHardwareSetProperty(
   _ inPropertyData: UnsafeRawPointer?
 ) -> OSStatus {
   answer("AudioHardwareSetProperty") { () throws(HardwareError) in
-    try unsafe setHardwareValue(
-      AudioObjectID(kAudioObjectSystemObject), address(inPropertyID), inPropertyDataSize,
-      inPropertyData)
+    try unsafe OldProperty.system(inPropertyID).set(inPropertyDataSize, inPropertyData)
   }
 }
 
@@ -79,13 +128,8 @@ public func AudioHardwareAddPropertyListener(
   _ inPropertyID: AudioHardwarePropertyID, _ inProc: @escaping AudioHardwarePropertyListenerProc,
   _ inClientData: UnsafeMutableRawPointer?
 ) -> OSStatus {
-  unsafe answer(
-    "AudioHardwareAddPropertyListener", needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
-  ) { () throws(HardwareError) in
-    unsafe HardwareListeners.shared.add(
-      .hardware(inProc, inClientData), to: AudioObjectID(kAudioObjectSystemObject),
-      address(inPropertyID))
-  }
+  unsafe OldProperty.system(inPropertyID).add(
+    "AudioHardwareAddPropertyListener", .hardware(inProc, inClientData))
 }
 
 /// Removes a function that is called after changes of a property of the system.
@@ -93,25 +137,11 @@ public func AudioHardwareAddPropertyListener(
 public func AudioHardwareRemovePropertyListener(
   _ inPropertyID: AudioHardwarePropertyID, _ inProc: @escaping AudioHardwarePropertyListenerProc
 ) -> OSStatus {
-  unsafe answer(
-    "AudioHardwareRemovePropertyListener",
-    needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
-  ) { () throws(HardwareError) in
-    unsafe HardwareListeners.shared.remove(
-      .hardware(inProc, nil), from: AudioObjectID(kAudioObjectSystemObject),
-      address(inPropertyID), withAnyData: true)
-  }
+  unsafe OldProperty.system(inPropertyID).remove(
+    "AudioHardwareRemovePropertyListener", .hardware(inProc, nil))
 }
 
 // MARK: Devices
-
-/// Throws unless a number is that of a device or a stream.
-private func check(_ id: AudioObjectID, isStream: Bool = false) throws(HardwareError) {
-  switch HardwareObjects.shared.object(id) {
-  case .device, .stream: return
-  case .system, nil: throw isStream ? .noSuchStream(id) : .noSuchDevice(id)
-  }
-}
 
 /// Returns the size of a property of a device, and whether it can be set.
 @c @implementation
@@ -121,9 +151,8 @@ public func AudioDeviceGetPropertyInfo(
   _ outWritable: UnsafeMutablePointer<Bool>?
 ) -> OSStatus {
   answer("AudioDeviceGetPropertyInfo") { () throws(HardwareError) in
-    try check(inDevice)
-    try unsafe putInfo(
-      inDevice, address(inPropertyID, inChannel, isInput: isInput), outSize, outWritable)
+    try unsafe OldProperty.device(inDevice, inChannel, isInput, inPropertyID).putInfo(
+      outSize, outWritable)
   }
 }
 
@@ -134,11 +163,10 @@ public func AudioDeviceGetProperty(
   _ inPropertyID: AudioDevicePropertyID, _ ioPropertyDataSize: UnsafeMutablePointer<UInt32>,
   _ outPropertyData: UnsafeMutableRawPointer
 ) -> OSStatus {
-  let status = answer("AudioDeviceGetProperty") { () throws(HardwareError) in try check(inDevice) }
-  if status != noErr { return status }
-  return unsafe copyValue(
-    "AudioDeviceGetProperty", inDevice, address(inPropertyID, inChannel, isInput: isInput),
-    ioPropertyDataSize, outPropertyData)
+  answer("AudioDeviceGetProperty") { () throws(HardwareError) in
+    try unsafe OldProperty.device(inDevice, inChannel, isInput, inPropertyID).copy(
+      ioPropertyDataSize, outPropertyData)
+  }
 }
 
 /// Sets a property of a device.
@@ -149,10 +177,8 @@ public func AudioDeviceSetProperty(
   _ inPropertyData: UnsafeRawPointer?
 ) -> OSStatus {
   answer("AudioDeviceSetProperty") { () throws(HardwareError) in
-    try check(inDevice)
-    try unsafe setHardwareValue(
-      inDevice, address(inPropertyID, inChannel, isInput: isInput), inPropertyDataSize,
-      inPropertyData)
+    try unsafe OldProperty.device(inDevice, inChannel, isInput, inPropertyID).set(
+      inPropertyDataSize, inPropertyData)
   }
 }
 
@@ -163,14 +189,8 @@ public func AudioDeviceAddPropertyListener(
   _ inPropertyID: AudioDevicePropertyID, _ inProc: @escaping AudioDevicePropertyListenerProc,
   _ inClientData: UnsafeMutableRawPointer?
 ) -> OSStatus {
-  unsafe answer(
-    "AudioDeviceAddPropertyListener", needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
-  ) { () throws(HardwareError) in
-    try check(inDevice)
-    unsafe HardwareListeners.shared.add(
-      .device(inProc, inClientData), to: inDevice,
-      address(inPropertyID, inChannel, isInput: isInput))
-  }
+  unsafe OldProperty.device(inDevice, inChannel, isInput, inPropertyID).add(
+    "AudioDeviceAddPropertyListener", .device(inProc, inClientData))
 }
 
 /// Removes a function that is called after changes of a property of a device.
@@ -179,14 +199,8 @@ public func AudioDeviceRemovePropertyListener(
   _ inDevice: AudioDeviceID, _ inChannel: UInt32, _ isInput: Bool,
   _ inPropertyID: AudioDevicePropertyID, _ inProc: @escaping AudioDevicePropertyListenerProc
 ) -> OSStatus {
-  unsafe answer(
-    "AudioDeviceRemovePropertyListener", needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
-  ) { () throws(HardwareError) in
-    try check(inDevice)
-    unsafe HardwareListeners.shared.remove(
-      .device(inProc, nil), from: inDevice, address(inPropertyID, inChannel, isInput: isInput),
-      withAnyData: true)
-  }
+  unsafe OldProperty.device(inDevice, inChannel, isInput, inPropertyID).remove(
+    "AudioDeviceRemovePropertyListener", .device(inProc, nil))
 }
 
 /// Adds a function to a device, or replaces its data.
@@ -225,8 +239,7 @@ public func AudioStreamGetPropertyInfo(
   _ outSize: UnsafeMutablePointer<UInt32>?, _ outWritable: UnsafeMutablePointer<Bool>?
 ) -> OSStatus {
   answer("AudioStreamGetPropertyInfo") { () throws(HardwareError) in
-    try check(inStream, isStream: true)
-    try unsafe putInfo(inStream, address(inPropertyID, inChannel), outSize, outWritable)
+    try unsafe OldProperty.stream(inStream, inChannel, inPropertyID).putInfo(outSize, outWritable)
   }
 }
 
@@ -236,13 +249,10 @@ public func AudioStreamGetProperty(
   _ inStream: AudioStreamID, _ inChannel: UInt32, _ inPropertyID: AudioDevicePropertyID,
   _ ioPropertyDataSize: UnsafeMutablePointer<UInt32>, _ outPropertyData: UnsafeMutableRawPointer
 ) -> OSStatus {
-  let status = answer("AudioStreamGetProperty") { () throws(HardwareError) in
-    try check(inStream, isStream: true)
+  answer("AudioStreamGetProperty") { () throws(HardwareError) in
+    try unsafe OldProperty.stream(inStream, inChannel, inPropertyID).copy(
+      ioPropertyDataSize, outPropertyData)
   }
-  if status != noErr { return status }
-  return unsafe copyValue(
-    "AudioStreamGetProperty", inStream, address(inPropertyID, inChannel), ioPropertyDataSize,
-    outPropertyData)
 }
 
 /// Sets a property of a stream.
@@ -253,9 +263,8 @@ public func AudioStreamSetProperty(
   _ inPropertyData: UnsafeRawPointer?
 ) -> OSStatus {
   answer("AudioStreamSetProperty") { () throws(HardwareError) in
-    try check(inStream, isStream: true)
-    try unsafe setHardwareValue(
-      inStream, address(inPropertyID, inChannel), inPropertyDataSize, inPropertyData)
+    try unsafe OldProperty.stream(inStream, inChannel, inPropertyID).set(
+      inPropertyDataSize, inPropertyData)
   }
 }
 
@@ -265,13 +274,8 @@ public func AudioStreamAddPropertyListener(
   _ inStream: AudioStreamID, _ inChannel: UInt32, _ inPropertyID: AudioDevicePropertyID,
   _ inProc: @escaping AudioStreamPropertyListenerProc, _ inClientData: UnsafeMutableRawPointer?
 ) -> OSStatus {
-  unsafe answer(
-    "AudioStreamAddPropertyListener", needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
-  ) { () throws(HardwareError) in
-    try check(inStream, isStream: true)
-    unsafe HardwareListeners.shared.add(
-      .stream(inProc, inClientData), to: inStream, address(inPropertyID, inChannel))
-  }
+  unsafe OldProperty.stream(inStream, inChannel, inPropertyID).add(
+    "AudioStreamAddPropertyListener", .stream(inProc, inClientData))
 }
 
 /// Removes a function that is called after changes of a property of a stream.
@@ -280,11 +284,6 @@ public func AudioStreamRemovePropertyListener(
   _ inStream: AudioStreamID, _ inChannel: UInt32, _ inPropertyID: AudioDevicePropertyID,
   _ inProc: @escaping AudioStreamPropertyListenerProc
 ) -> OSStatus {
-  unsafe answer(
-    "AudioStreamRemovePropertyListener", needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
-  ) { () throws(HardwareError) in
-    try check(inStream, isStream: true)
-    unsafe HardwareListeners.shared.remove(
-      .stream(inProc, nil), from: inStream, address(inPropertyID, inChannel), withAnyData: true)
-  }
+  unsafe OldProperty.stream(inStream, inChannel, inPropertyID).remove(
+    "AudioStreamRemovePropertyListener", .stream(inProc, nil))
 }

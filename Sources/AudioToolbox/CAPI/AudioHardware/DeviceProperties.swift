@@ -5,22 +5,17 @@ import RealTime
 import Server
 import System
 
-/// Properties of devices and their streams.
-struct DeviceProperties {
-  let object: DeviceObject
-  private var device: HardwareDevice { object.device }
+// Properties of devices and their streams.
 
-  init(_ object: DeviceObject) { self.object = object }
+extension DeviceObject {
+  typealias Entry = HardwareRequest.Entry
 
   private var facts: HardwareFacts {
-    get throws(HardwareError) {
-      do throws(ServerError) { return try device.facts } catch { throw .server(error) }
-    }
+    get throws(HardwareError) { try onServer(device.facts) }
   }
 
-  private func translatingErrors<R>(_ body: () throws(ServerError) -> R) throws(HardwareError) -> R
-  {
-    do throws(ServerError) { return try body() } catch { throw .server(error) }
+  private var bufferFrames: Int {
+    get throws(HardwareError) { try onServer(device.bufferFrames) }
   }
 
   private func channels(_ scope: HardwareScope) throws(HardwareError) -> Int {
@@ -32,146 +27,226 @@ struct DeviceProperties {
     }
   }
 
-  private func streams(_ scope: HardwareScope) throws(HardwareError) -> [AudioStreamID] {
-    let facts = try facts
-    let input = facts.inputs > 0 && scope != .output ? [object.inputStream] : []
-    let output = facts.outputs > 0 && scope != .input ? [object.outputStream] : []
-    return output + input
+  /// Returns the number of channels on a side; nil for 0.
+  private func channelsIfAny(_ scope: HardwareScope) throws(HardwareError) -> Int? {
+    let count = try channels(scope)
+    return count == 0 ? nil : count
   }
 
-  // MARK: Reading
-
-  /// Returns the value of a property of the device.
-  func value(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue {
-    if let value = try identity(request) { return value }
-    if let value = try timing(request) { return value }
-    if let value = try volume(request) { return value }
-    if let value = try layout(request) { return value }
-    if let value = try formats(request, scope: request.scope) { return value }
-    throw .unknownProperty(request.selector, object.id)
+  private func streams(_ scope: HardwareScope) throws(HardwareError) -> CopiedValue {
+    let facts = try facts
+    let input = facts.inputs > 0 && scope != .output ? [inputStream] : []
+    let output = facts.outputs > 0 && scope != .input ? [outputStream] : []
+    return CopiedValue(array: output + input)
   }
 
   private var name: String { PipeWire.isLibrary ? "PipeWire" : "JACK: \(device.serverName)" }
   private var manufacturer: String { PipeWire.isLibrary ? "PipeWire" : "JACK" }
 
-  private func identity(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue? {
-    switch request.selector {
-    case kAudioObjectPropertyBaseClass: CopiedValue(kAudioObjectClassID)
-    case kAudioObjectPropertyClass: CopiedValue(kAudioDeviceClassID)
-    case kAudioObjectPropertyOwner: CopiedValue(AudioObjectID(kAudioObjectSystemObject))
-    case kAudioObjectPropertyName, kAudioObjectPropertyModelName: CopiedValue(string: name)
-    case kAudioDevicePropertyDeviceName: CopiedValue(cString: name)
-    case kAudioObjectPropertyManufacturer: CopiedValue(string: manufacturer)
-    case kAudioDevicePropertyDeviceManufacturer: CopiedValue(cString: manufacturer)
-    case kAudioDevicePropertyDeviceUID: CopiedValue(string: object.uid)
-    case kAudioDevicePropertyModelUID: CopiedValue(string: manufacturer)
-    case kAudioDevicePropertyConfigurationApplication: CopiedValue(string: "qjackctl")
-    case kAudioDevicePropertyTransportType:
-      CopiedValue(UInt32(kAudioDeviceTransportTypeUnknown))
-    case kAudioDevicePropertyRelatedDevices: CopiedValue(array: [object.id])
+  /// The entry of a property of the device; nil if it has none.
+  func entry(_ request: HardwareRequest) -> Entry? {
+    let (scope, input) = (request.scope, request.input)
+    return switch request.selector {
+    case kAudioObjectPropertyBaseClass: .value(kAudioObjectClassID)
+    case kAudioObjectPropertyClass: .value(kAudioDeviceClassID)
+    case kAudioObjectPropertyOwner: .value(AudioObjectID(kAudioObjectSystemObject))
+    case kAudioObjectPropertyName, kAudioObjectPropertyModelName: .string(name)
+    case kAudioDevicePropertyDeviceName: .copied(CopiedValue(cString: name))
+    case kAudioObjectPropertyManufacturer, kAudioDevicePropertyModelUID: .string(manufacturer)
+    case kAudioDevicePropertyDeviceManufacturer: .copied(CopiedValue(cString: manufacturer))
+    case kAudioDevicePropertyDeviceUID: .string(uid)
+    case kAudioDevicePropertyConfigurationApplication: .string("qjackctl")
+    case kAudioDevicePropertyTransportType: .value(UInt32(kAudioDeviceTransportTypeUnknown))
+    case kAudioDevicePropertyRelatedDevices: .copied(CopiedValue(array: [id]))
     case kAudioDevicePropertyClockDomain, kAudioDevicePropertyIsHidden,
-      kAudioDevicePropertyDeviceHasChanged, kAudioDeviceProcessorOverload:
-      CopiedValue(UInt32(0))
-    case kAudioDevicePropertyDeviceIsAlive: CopiedValue(UInt32(isAlive ? 1 : 0))
-    case kAudioDevicePropertyDeviceIsRunning: CopiedValue(UInt32(device.isRunning ? 1 : 0))
+      kAudioDevicePropertyDeviceHasChanged, kAudioDeviceProcessorOverload,
+      kAudioDevicePropertyUsesVariableBufferFrameSizes, kAudioDevicePropertySafetyOffset:
+      .value(UInt32(0))
+    case kAudioDevicePropertyDeviceIsAlive: .flag(isAlive)
+    case kAudioDevicePropertyDeviceIsRunning: .flag(device.isRunning)
     case kAudioDevicePropertyDeviceIsRunningSomewhere:
-      CopiedValue(
-        UInt32(
-          try translatingErrors { () throws(ServerError) in try device.open().client.cardIsInUse }
-            ? 1 : 0))
+      .flag(try onServer(device.open().client.cardIsInUse))
     case kAudioDevicePropertyDeviceCanBeDefaultDevice,
       kAudioDevicePropertyDeviceCanBeDefaultSystemDevice:
-      CopiedValue(UInt32(object.isDefault ? 1 : 0))
-    case kAudioDevicePropertyHogMode: CopiedValue(device.hogProcess)
-    case kAudioObjectPropertyControlList: CopiedValue(array: [AudioObjectID]())
-    case kAudioDevicePropertyDataSource: CopiedValue(Self.ports)
-    case kAudioDevicePropertyDataSources: CopiedValue(array: [Self.ports])
-    case kAudioDevicePropertyDataSourceNameForIDCFString: try sourceName(request)
-    case kAudioDevicePropertySupportsMixing: CopiedValue(UInt32(1))
-    default: nil
+      .flag(isDefault)
+    case kAudioDevicePropertyHogMode: .value(device.hogProcess).setting(device.toggleHog())
+    case kAudioObjectPropertyControlList: .copied(CopiedValue(array: [AudioObjectID]()))
+    case kAudioDevicePropertyDataSource:
+      .value(Self.ports).setting(try checkSource(input.value()))
+    case kAudioDevicePropertyDataSources: .copied(CopiedValue(array: [Self.ports]))
+    case kAudioDevicePropertyDataSourceNameForIDCFString:
+      .answer(input, { (asked) throws(HardwareError) in try nameSource(asked, scope) })
+    case kAudioDevicePropertySupportsMixing: .flag(true)
+    case kAudioDevicePropertyNominalSampleRate:
+      .value(try facts.sampleRate).setting(try checkRate(input.value()))
+    case kAudioDevicePropertyActualSampleRate: .value(try facts.sampleRate)
+    case kAudioDevicePropertyAvailableNominalSampleRates:
+      .copied(CopiedValue(array: ranges([try facts.sampleRate])))
+    case kAudioDevicePropertyBufferFrameSize:
+      .value(UInt32(try bufferFrames)).setting(
+        try setBufferFrames(input.number()))
+    case kAudioDevicePropertyBufferFrameSizeRange: .value(Self.bufferRange(times: 1))
+    case kAudioDevicePropertyBufferSize:
+      .value(UInt32(try bufferFrames * 4 * channels(scope))).setting(
+        try setBufferFrames(input.number() / (4 * max(1, channels(scope)))))
+    case kAudioDevicePropertyBufferSizeRange:
+      .value(Self.bufferRange(times: 4 * (try channels(scope))))
+    case kAudioDevicePropertyIOCycleUsage: .value(Float32(1))
+    case kAudioDevicePropertyLatency: .value(try latency(scope))
+    case kAudioDevicePropertyStreams: .copied(try streams(scope))
+    case kAudioObjectPropertyOwnedObjects:
+      .copied(
+        request.keeps(kAudioStreamClassID)
+          ? try streams(.global) : CopiedValue(array: [AudioStreamID]()))
+    case kAudioDevicePropertyStreamConfiguration:
+      .copied(CopiedValue(bytes: Self.configuration(channels: try channels(scope))))
+    case kAudioDevicePropertyPreferredChannelsForStereo:
+      .copied(try channelsIfAny(scope).map { CopiedValue(array: [1, UInt32(min(2, $0))]) })
+    case kAudioDevicePropertyPreferredChannelLayout:
+      .copied(
+        try channelsIfAny(scope).map { CopiedValue(bytes: ChannelLayout(channels: $0).bytes) })
+    case kAudioObjectPropertyElementName:
+      .copied(try portName(request).map { CopiedValue(string: $0) })
+    case kAudioDevicePropertyChannelName:
+      .copied(try portName(request).map { CopiedValue(cString: $0) })
+    case kAudioDevicePropertyIOProcStreamUsage:
+      unsafe Entry.answer(input) { (asked) throws(HardwareError) in
+        try unsafe usage(asked, scope)
+      }.setting(try setUsage(input.value(), scope))
+    default: volumeEntry(request) ?? formatEntry(request, scope)
     }
   }
 
   /// The only data source: the sound card's ports.
   private static let ports: UInt32 = 0x706f_7274  // 'port'
 
-  private func sourceName(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue {
-    if unsafe request.data.isEmpty {
-      return CopiedValue(bytes: [UInt8](repeating: 0, count: MemoryLayout<Translation>.size))
-    }
-    let translation = try request.input(Translation.self)
+  private func checkSource(_ source: UInt32) throws(HardwareError) {
+    guard source == Self.ports else { throw .refused("there is no data source \(source)") }
+  }
+
+  private func nameSource(_ translation: Translation, _ scope: HardwareScope)
+    throws(HardwareError) -> Translation
+  {
     guard let output = unsafe translation.output,
       translation.outputBytes >= MemoryLayout<UInt>.size
     else { throw .badArgument("the translation has no room for its output") }
     let memory = unsafe UnsafeMutableRawBufferPointer(
       start: output, count: Int(translation.outputBytes))
-    let text = request.scope == .input ? "Capture ports" : "Playback ports"
+    let text = Self.streamName(isInput: scope == .input)
     _ = unsafe CopiedValue(string: text).write(to: memory)
-    return CopiedValue(translation)
+    return translation
+  }
+
+  private static func streamName(isInput: Bool) -> String {
+    isInput ? "Capture ports" : "Playback ports"
   }
 
   private var isAlive: Bool {
-    device.isAlive
-      && HardwareObjects.shared.reachable.contains { $0.id == object.id }
+    device.isAlive && HardwareObjects.shared.reachable.contains { $0.id == id }
   }
 
-  private func timing(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue? {
-    switch request.selector {
-    case kAudioDevicePropertyNominalSampleRate, kAudioDevicePropertyActualSampleRate:
-      return CopiedValue(try facts.sampleRate)
-    case kAudioDevicePropertyAvailableNominalSampleRates:
-      let rate = try facts.sampleRate
-      return CopiedValue(array: [AudioValueRange(mMinimum: rate, mMaximum: rate)])
-    case kAudioDevicePropertyBufferFrameSize:
-      return CopiedValue(
-        UInt32(try translatingErrors { () throws(ServerError) in try device.bufferFrames }))
-    case kAudioDevicePropertyBufferFrameSizeRange:
-      return CopiedValue(Self.range(HardwareDevice.bufferFrameRange, times: 1))
-    case kAudioDevicePropertyBufferSize:
-      let bytes = 4 * (try channels(request.scope))
-      return CopiedValue(
-        UInt32(try translatingErrors { () throws(ServerError) in try device.bufferFrames } * bytes))
-    case kAudioDevicePropertyBufferSizeRange:
-      return CopiedValue(
-        Self.range(HardwareDevice.bufferFrameRange, times: 4 * (try channels(request.scope))))
-    case kAudioDevicePropertyUsesVariableBufferFrameSizes, kAudioDevicePropertySafetyOffset:
-      return CopiedValue(UInt32(0))
-    case kAudioDevicePropertyIOCycleUsage: return CopiedValue(Float32(1))
-    case kAudioDevicePropertyLatency:
-      let facts = try facts
-      if request.scope == .input { return CopiedValue(UInt32(facts.inputLatency)) }
-      let added = try translatingErrors { () throws(ServerError) in try device.addedLatency }
-      return CopiedValue(UInt32(facts.outputLatency + added))
-    default: return nil
+  private func checkRate(_ wanted: Float64) throws(HardwareError) {
+    let rate = try facts.sampleRate
+    guard wanted == rate else {
+      throw .wrongFormat("the server runs at \(rate) Hz, not \(wanted) Hz")
     }
   }
 
-  private static func range(_ range: ClosedRange<Int>, times factor: Int) -> AudioValueRange {
-    AudioValueRange(
+  private static func bufferRange(times factor: Int) -> AudioValueRange {
+    let range = HardwareDevice.bufferFrameRange
+    return AudioValueRange(
       mMinimum: Double(range.lowerBound * factor), mMaximum: Double(range.upperBound * factor))
   }
 
-  private func volume(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue? {
-    switch request.selector {
+  private func setBufferFrames(_ frames: Int) throws(HardwareError) {
+    let range = HardwareDevice.bufferFrameRange
+    guard range.contains(frames) else {
+      throw .refused(
+        "a buffer has \(range.lowerBound) to \(range.upperBound) frames, not \(frames)")
+    }
+    let isDone = try onServer(
+      device.setBufferFrames(frames, askingServer: HardwareDevice.asksServerForPeriod))
+    if !isDone { throw .refused("the server refuses a period of \(frames) frames") }
+  }
+
+  private func latency(_ scope: HardwareScope) throws(HardwareError) -> UInt32 {
+    let facts = try facts
+    if scope == .input { return UInt32(facts.inputLatency) }
+    return UInt32(facts.outputLatency + (try onServer(device.addedLatency)))
+  }
+
+  /// Returns the bytes of an AudioBufferList: one buffer of `channels` channels, or none.
+  private static func configuration(channels: Int) -> [UInt8] {
+    let words = channels == 0 ? [UInt32(0), 0] : [1, 0, UInt32(channels), 0, 0, 0]
+    return unsafe words.withUnsafeBytes { unsafe Array($0) }
+  }
+
+  private func portName(_ request: HardwareRequest) throws(HardwareError) -> String? {
+    let client = try onServer(device.open().client)
+    let names = request.scope == .input ? client.physicalInputs : client.physicalOutputs
+    let index = Int(request.element) - 1
+    return names.indices.contains(index) ? names[index] : nil
+  }
+
+  private func usage(_ asked: AudioHardwareIOProcStreamUsage, _ scope: HardwareScope)
+    throws(HardwareError) -> AudioHardwareIOProcStreamUsage
+  {
+    let function = try unsafe function(of: asked)
+    var usage = unsafe asked
+    unsafe usage.mNumberStreams = 1
+    unsafe usage.mStreamIsOn = (scope == .input ? function.usesInput : function.usesOutput) ? 1 : 0
+    return unsafe usage
+  }
+
+  private func setUsage(_ usage: AudioHardwareIOProcStreamUsage, _ scope: HardwareScope)
+    throws(HardwareError)
+  {
+    let (function, isOn) = unsafe (try function(of: usage), usage.mStreamIsOn != 0)
+    if scope == .input {
+      function.setUse(input: isOn, output: function.usesOutput)
+    } else {
+      function.setUse(input: function.usesInput, output: isOn)
+    }
+  }
+
+  private func function(of usage: AudioHardwareIOProcStreamUsage)
+    throws(HardwareError) -> IOFunction
+  {
+    try IOProcs.shared.proc(UInt(bitPattern: unsafe usage.mIOProc), of: self).function
+  }
+
+  // MARK: Volume
+
+  /// The entry of a property of the volume; nil if it is none.
+  private func volumeEntry(_ request: HardwareRequest) -> Entry? {
+    let input = request.input
+    return switch request.selector {
     case kAudioDevicePropertyVolumeScalarToDecibels:
-      return CopiedValue(
-        unsafe request.data.isEmpty ? 0 : Self.decibels(try request.input(Float32.self)))
+      .answer(input, Self.decibels)
     case kAudioDevicePropertyVolumeDecibelsToScalar:
-      return CopiedValue(
-        unsafe request.data.isEmpty ? 0 : Self.scalar(try request.input(Float32.self)))
-    default: break
-    }
-    guard request.scope != .input, try facts.outputs > 0 else { return nil }
-    switch request.selector {
-    case kAudioDevicePropertyVolumeScalar,
-      kAudioHardwareServiceDeviceProperty_VirtualMainVolume:
-      return CopiedValue(device.volume)
-    case kAudioDevicePropertyVolumeDecibels: return CopiedValue(Self.decibels(device.volume))
+      .answer(input, Self.scalar)
+    case kAudioDevicePropertyVolumeScalar, kAudioHardwareServiceDeviceProperty_VirtualMainVolume:
+      .copied(try output(request, device.volume)).setting(device.setVolume(try input.value()))
+    case kAudioDevicePropertyVolumeDecibels:
+      .copied(try output(request, Self.decibels(device.volume))).setting(
+        device.setVolume(Self.scalar(try input.value())))
     case kAudioDevicePropertyVolumeRangeDecibels:
-      return CopiedValue(AudioValueRange(mMinimum: Double(Self.leastDecibels), mMaximum: 0))
-    case kAudioDevicePropertyMute: return CopiedValue(UInt32(device.isMute ? 1 : 0))
-    default: return nil
+      .copied(
+        try output(
+          request, AudioValueRange(mMinimum: Double(Self.leastDecibels), mMaximum: 0)))
+    case kAudioDevicePropertyMute:
+      .copied(try output(request, UInt32(device.isMute ? 1 : 0))).setting(
+        device.setMute(try input.value(UInt32.self) != 0))
+    default: nil
     }
+  }
+
+  /// Returns a value that only the output of a device has; nil for its input, or if it has no output.
+  private func output<Value: BitwiseCopyable>(_ request: HardwareRequest, _ value: Value)
+    throws(HardwareError) -> CopiedValue?
+  {
+    guard request.scope != .input, try facts.outputs > 0 else { return nil }
+    return CopiedValue(value)
   }
 
   private static let leastDecibels: Float32 = -96
@@ -185,62 +260,6 @@ struct DeviceProperties {
     decibels <= leastDecibels ? 0 : factor(decibels: Double(min(decibels, 0)))
   }
 
-  private func layout(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue? {
-    switch request.selector {
-    case kAudioDevicePropertyStreams: return CopiedValue(array: try streams(request.scope))
-    case kAudioObjectPropertyOwnedObjects:
-      return CopiedValue(array: request.keeps(kAudioStreamClassID) ? try streams(.global) : [])
-    case kAudioDevicePropertyStreamConfiguration:
-      let count = try channels(request.scope)
-      return CopiedValue(bytes: Self.configuration(channels: count))
-    case kAudioDevicePropertyPreferredChannelsForStereo:
-      let count = try channels(request.scope)
-      return count == 0 ? nil : CopiedValue(array: [UInt32(1), UInt32(min(2, count))])
-    case kAudioDevicePropertyPreferredChannelLayout:
-      let count = try channels(request.scope)
-      return count == 0 ? nil : CopiedValue(bytes: ChannelLayout(channels: count).bytes)
-    case kAudioObjectPropertyElementName, kAudioDevicePropertyChannelName:
-      return try channelName(request)
-    case kAudioDevicePropertyIOProcStreamUsage: return try usage(request)
-    default: return nil
-    }
-  }
-
-  /// Returns the bytes of an AudioBufferList: one buffer of `channels` channels, or none.
-  private static func configuration(channels: Int) -> [UInt8] {
-    let words = channels == 0 ? [UInt32(0), 0] : [1, 0, UInt32(channels), 0, 0, 0]
-    return unsafe words.withUnsafeBytes { unsafe Array($0) }
-  }
-
-  private func channelName(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue? {
-    let client = try translatingErrors { () throws(ServerError) in try device.open().client }
-    let names = request.scope == .input ? client.physicalInputs : client.physicalOutputs
-    guard names.indices.contains(Int(request.element) - 1) else { return nil }
-    let name = names[Int(request.element) - 1]
-    return request.selector == kAudioDevicePropertyChannelName
-      ? CopiedValue(cString: name) : CopiedValue(string: name)
-  }
-
-  private static var usageBytes: Int { unsafe MemoryLayout<AudioHardwareIOProcStreamUsage>.size }
-
-  private func usage(_ request: HardwareRequest) throws(HardwareError) -> CopiedValue {
-    if unsafe request.data.isEmpty {
-      return CopiedValue(bytes: [UInt8](repeating: 0, count: Self.usageBytes))
-    }
-    let (proc, _) = try usageProc(request)
-    var usage = unsafe try request.input(AudioHardwareIOProcStreamUsage.self)
-    unsafe usage.mNumberStreams = 1
-    let isOn = request.scope == .input ? proc.function.usesInput : proc.function.usesOutput
-    unsafe usage.mStreamIsOn = isOn ? 1 : 0
-    return unsafe CopiedValue(usage)
-  }
-
-  private func usageProc(_ request: HardwareRequest) throws(HardwareError) -> (IOProc, Bool) {
-    let usage = unsafe try request.input(AudioHardwareIOProcStreamUsage.self)
-    let proc = try IOProcs.shared.proc(UInt(bitPattern: unsafe usage.mIOProc), of: object)
-    return (proc, unsafe usage.mStreamIsOn != 0)
-  }
-
   // MARK: Formats
 
   private func format(_ scope: HardwareScope) throws(HardwareError) -> AudioStreamBasicDescription {
@@ -250,36 +269,46 @@ struct DeviceProperties {
     ).streamDescription
   }
 
-  private func formats(_ request: HardwareRequest, scope: HardwareScope) throws(HardwareError)
-    -> CopiedValue?
-  {
-    let selectors = [
-      kAudioStreamPropertyVirtualFormat, kAudioStreamPropertyAvailableVirtualFormats,
-      kAudioStreamPropertyPhysicalFormat, kAudioStreamPropertyAvailablePhysicalFormats,
-      kAudioStreamPropertyPhysicalFormats, kAudioDevicePropertyStreamFormats,
-      kAudioStreamPropertyPhysicalFormatMatch, kAudioDevicePropertyStreamFormatMatch,
-      kAudioStreamPropertyPhysicalFormatSupported, kAudioDevicePropertyStreamFormatSupported,
-    ]
-    guard selectors.contains(request.selector), try channels(scope) > 0 else { return nil }
-    let format = try format(scope)
-    switch request.selector {
+  /// The entry of a property of the formats on one side of the device; nil if it is none.
+  private func formatEntry(_ request: HardwareRequest, _ scope: HardwareScope) -> Entry? {
+    let input = request.input
+    return switch request.selector {
+    case kAudioStreamPropertyVirtualFormat, kAudioStreamPropertyPhysicalFormat:
+      .copied(try formats(scope) { CopiedValue($0) }).setting(try check(input.value(), scope))
+    case kAudioStreamPropertyPhysicalFormatMatch, kAudioDevicePropertyStreamFormatMatch:
+      .copied(try formats(scope) { CopiedValue($0) })
+    case kAudioStreamPropertyPhysicalFormatSupported, kAudioDevicePropertyStreamFormatSupported:
+      .copied(try formats(scope, asked: input) { CopiedValue($0) })
+    case kAudioDevicePropertyStreamFormats, kAudioStreamPropertyPhysicalFormats:
+      .copied(try formats(scope) { CopiedValue(array: [$0]) })
     case kAudioStreamPropertyAvailableVirtualFormats,
       kAudioStreamPropertyAvailablePhysicalFormats:
-      let rate = AudioValueRange(mMinimum: format.mSampleRate, mMaximum: format.mSampleRate)
-      return CopiedValue(
-        array: [AudioStreamRangedDescription(mFormat: format, mSampleRateRange: rate)])
-    case kAudioDevicePropertyStreamFormats, kAudioStreamPropertyPhysicalFormats:
-      return CopiedValue(array: [format])
-    case kAudioDevicePropertyStreamFormatSupported, kAudioStreamPropertyPhysicalFormatSupported:
-      if unsafe !request.data.isEmpty { try check(request, scope) }
-      return CopiedValue(format)
-    default: return CopiedValue(format)
+      .copied(
+        try formats(scope) {
+          let range = ranges([$0.mSampleRate])[0]
+          return CopiedValue(
+            array: [AudioStreamRangedDescription(mFormat: $0, mSampleRateRange: range)])
+        })
+    default: nil
     }
   }
 
+  /// Makes a value of the only format; nil if that side has no channels.
+  ///
+  /// - Parameter asked: A format that is to be the same.
+  private func formats(
+    _ scope: HardwareScope, asked: PropertyInput<HardwareError>? = nil,
+    _ make: (AudioStreamBasicDescription) -> CopiedValue
+  ) throws(HardwareError) -> CopiedValue? {
+    guard try channels(scope) > 0 else { return nil }
+    if let asked, !asked.isEmpty { try check(asked.value(), scope) }
+    return make(try format(scope))
+  }
+
   /// Throws unless a format means the present one.
-  private func check(_ request: HardwareRequest, _ scope: HardwareScope) throws(HardwareError) {
-    let wanted = try request.input(AudioStreamBasicDescription.self)
+  private func check(_ wanted: AudioStreamBasicDescription, _ scope: HardwareScope)
+    throws(HardwareError)
+  {
     let present = try format(scope)
     let isNative =
       wanted.mFormatID == 0
@@ -300,94 +329,18 @@ struct DeviceProperties {
 
   // MARK: Streams
 
-  /// Returns the value of a property of one of the device's streams.
-  func streamValue(_ request: HardwareRequest, isInput: Bool) throws(HardwareError)
-    -> CopiedValue
-  {
-    let id = isInput ? object.inputStream : object.outputStream
+  /// The entry of a property of one of the device's streams; nil if it has none.
+  func streamEntry(_ request: HardwareRequest, isInput: Bool) -> Entry? {
     switch request.selector {
-    case kAudioObjectPropertyBaseClass: return CopiedValue(kAudioObjectClassID)
-    case kAudioObjectPropertyClass: return CopiedValue(kAudioStreamClassID)
-    case kAudioObjectPropertyOwner: return CopiedValue(object.id)
-    case kAudioObjectPropertyOwnedObjects: return CopiedValue(array: [AudioObjectID]())
-    case kAudioObjectPropertyName:
-      return CopiedValue(string: isInput ? "Capture ports" : "Playback ports")
-    case kAudioStreamPropertyIsActive, kAudioStreamPropertyStartingChannel:
-      return CopiedValue(UInt32(1))
-    case kAudioStreamPropertyDirection: return CopiedValue(UInt32(isInput ? 1 : 0))
-    case kAudioStreamPropertyTerminalType, kAudioStreamPropertyLatency:
-      return CopiedValue(UInt32(0))
-    default: break
+    case kAudioObjectPropertyBaseClass: .value(kAudioObjectClassID)
+    case kAudioObjectPropertyClass: .value(kAudioStreamClassID)
+    case kAudioObjectPropertyOwner: .value(id)
+    case kAudioObjectPropertyOwnedObjects: .copied(CopiedValue(array: [AudioObjectID]()))
+    case kAudioObjectPropertyName: .string(Self.streamName(isInput: isInput))
+    case kAudioStreamPropertyIsActive, kAudioStreamPropertyStartingChannel: .value(UInt32(1))
+    case kAudioStreamPropertyDirection: .flag(isInput)
+    case kAudioStreamPropertyTerminalType, kAudioStreamPropertyLatency: .value(UInt32(0))
+    default: formatEntry(request, isInput ? .input : .output)
     }
-    if let value = try formats(request, scope: isInput ? .input : .output) { return value }
-    throw .unknownProperty(request.selector, id)
-  }
-
-  // MARK: Setting
-
-  static func isSettable(_ selector: AudioObjectPropertySelector) -> Bool {
-    [
-      kAudioDevicePropertyNominalSampleRate, kAudioDevicePropertyBufferFrameSize,
-      kAudioDevicePropertyBufferSize, kAudioDevicePropertyHogMode,
-      kAudioDevicePropertyVolumeScalar, kAudioDevicePropertyVolumeDecibels,
-      kAudioHardwareServiceDeviceProperty_VirtualMainVolume, kAudioDevicePropertyMute,
-      kAudioDevicePropertyIOProcStreamUsage, kAudioDevicePropertyDataSource,
-    ].contains(selector) || isStreamPropertySettable(selector)
-  }
-
-  static func isStreamPropertySettable(_ selector: AudioObjectPropertySelector) -> Bool {
-    [kAudioStreamPropertyVirtualFormat, kAudioStreamPropertyPhysicalFormat].contains(selector)
-  }
-
-  /// Sets a property of the device that `isSettable`.
-  func set(_ request: HardwareRequest) throws(HardwareError) {
-    switch request.selector {
-    case kAudioDevicePropertyNominalSampleRate:
-      let (wanted, rate) = (try request.input(Float64.self), try facts.sampleRate)
-      guard wanted == rate else {
-        throw .wrongFormat("the server runs at \(rate) Hz, not \(wanted) Hz")
-      }
-    case kAudioDevicePropertyBufferFrameSize:
-      try setBufferFrames(Int(try request.input(UInt32.self)))
-    case kAudioDevicePropertyBufferSize:
-      let bytes = 4 * max(1, try channels(request.scope))
-      try setBufferFrames(Int(try request.input(UInt32.self)) / bytes)
-    case kAudioDevicePropertyHogMode: device.toggleHog()
-    case kAudioDevicePropertyVolumeScalar,
-      kAudioHardwareServiceDeviceProperty_VirtualMainVolume:
-      device.setVolume(try request.input(Float32.self))
-    case kAudioDevicePropertyVolumeDecibels:
-      device.setVolume(Self.scalar(try request.input(Float32.self)))
-    case kAudioDevicePropertyMute: device.setMute(try request.input(UInt32.self) != 0)
-    case kAudioDevicePropertyIOProcStreamUsage:
-      let (proc, isOn) = try usageProc(request)
-      let function = proc.function
-      if request.scope == .input {
-        function.setUse(input: isOn, output: function.usesOutput)
-      } else {
-        function.setUse(input: function.usesInput, output: isOn)
-      }
-    case kAudioDevicePropertyDataSource:
-      let source = try request.input(UInt32.self)
-      guard source == Self.ports else { throw .refused("there is no data source \(source)") }
-    default: try setFormat(request, scope: request.scope)
-    }
-  }
-
-  /// Sets a format of the device or of one of its streams.
-  func setFormat(_ request: HardwareRequest, scope: HardwareScope) throws(HardwareError) {
-    try check(request, scope)
-  }
-
-  private func setBufferFrames(_ frames: Int) throws(HardwareError) {
-    let range = HardwareDevice.bufferFrameRange
-    guard range.contains(frames) else {
-      throw .refused(
-        "a buffer has \(range.lowerBound) to \(range.upperBound) frames, not \(frames)")
-    }
-    let isDone = try translatingErrors { () throws(ServerError) in
-      try device.setBufferFrames(frames, askingServer: HardwareDevice.asksServerForPeriod)
-    }
-    if !isDone { throw .refused("the server refuses a period of \(frames) frames") }
   }
 }

@@ -3,7 +3,7 @@ import Logging
 import Server
 
 /// The reason why a call of the hardware API fails.
-enum HardwareError: APIFailure {
+enum HardwareError: PropertyFailure {
   case badArgument(String)
   case noSuchObject(AudioObjectID)
   case noSuchDevice(AudioObjectID)
@@ -55,4 +55,11 @@ enum HardwareError: APIFailure {
   var level: Logger.Level {
     if case .unknownProperty = self { .debug } else { .warning }
   }
+}
+
+/// Runs a call of a device's server.
+func onServer<Result>(_ call: @autoclosure () throws(ServerError) -> Result)
+  throws(HardwareError) -> Result
+{
+  do throws(ServerError) { return try call() } catch { throw .server(error) }
 }

@@ -39,6 +39,14 @@ final class HardwareListeners: Sendable {
         unsafe [4, unsafeBitCast(function, to: UInt.self), UInt(bitPattern: data)]
       }
     }
+
+    /// True for the functions of AudioHardwareDeprecated.h.
+    var isOld: Bool { identity[0] > 1 }
+
+    /// Throws if the app has passed no function.
+    func check() throws(HardwareError) {
+      if identity[1] == 0 { throw .badArgument("a pointer is NULL") }
+    }
   }
 
   private struct Listener {
@@ -67,7 +75,10 @@ final class HardwareListeners: Sendable {
   // MARK: Adding and removing
 
   /// Adds a callback, unless it is there already.
-  func add(_ callback: Callback, to id: AudioObjectID, _ address: AudioObjectPropertyAddress) {
+  func add(_ callback: Callback, to id: AudioObjectID, _ address: AudioObjectPropertyAddress)
+    throws(HardwareError)
+  {
+    try check(callback, id)
     let identity = callback.identity
     let listener = Listener(object: id, address: address, callback: callback)
     let isNew = listeners.add(listener) {
@@ -83,18 +94,22 @@ final class HardwareListeners: Sendable {
     }
   }
 
-  /// Removes a callback, if it is there. No call of it begins afterwards.
-  ///
-  /// - Parameter withAnyData: If true, a function's data need not be equal.
-  func remove(
-    _ callback: Callback, from id: AudioObjectID, _ address: AudioObjectPropertyAddress,
-    withAnyData: Bool = false
-  ) {
-    let identity = withAnyData ? Array(callback.identity.prefix(2)) : callback.identity
+  /// Removes a callback, if it is there. No call of it begins afterwards. Older functions are removed whatever
+  /// their data.
+  func remove(_ callback: Callback, from id: AudioObjectID, _ address: AudioObjectPropertyAddress)
+    throws(HardwareError)
+  {
+    try check(callback, id)
+    let identity = callback.identity.prefix(callback.isOld ? 2 : 3)
     let removed = listeners.remove {
       $0.isSame(id, address) && $0.callback.identity.starts(with: identity)
     }
     for _ in removed { (try? HardwareObjects.shared.device(id))?.device.endUse() }
+  }
+
+  private func check(_ callback: Callback, _ id: AudioObjectID) throws(HardwareError) {
+    try callback.check()
+    if HardwareObjects.shared.object(id) == nil { throw .noSuchObject(id) }
   }
 
   // MARK: The run loop

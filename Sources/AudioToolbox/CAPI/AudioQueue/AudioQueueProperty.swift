@@ -11,7 +11,9 @@ public func AudioQueueGetPropertySize(
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueGetPropertySize", needs: outDataSize) {
     (handle) throws(QueueError) in
-    unsafe outDataSize.pointee = UInt32(try QueueProperty.named(inID).byteCount(handle))
+    let property = QueueProperty(handle: handle, input: PropertyInput(inID))
+    guard let entry = try property.entry() else { throw .invalidProperty }
+    unsafe outDataSize.pointee = UInt32(try entry.size)
   }
 }
 
@@ -23,11 +25,18 @@ public func AudioQueueGetProperty(
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueGetProperty", needs: outData, ioDataSize) {
     (handle) throws(QueueError) in
-    let property = try QueueProperty.named(inID)
-    let size = unsafe ioDataSize.pointee
+    let property = QueueProperty(handle: handle, input: PropertyInput(inID))
+    guard let entry = try property.entry() else { throw .invalidProperty }
+    let (size, room) = unsafe (try entry.size, ioDataSize.pointee)
     // A size that a program never set is often 0: if it asks again, it gets the value.
-    if size == 0 { unsafe ioDataSize.pointee = UInt32(try property.byteCount(handle)) }
-    unsafe ioDataSize.pointee = UInt32(try property.read(handle, into: outData, size: size))
+    if room == 0 { unsafe ioDataSize.pointee = UInt32(size) }
+    // Programs that ask for IsRunning have often set no size at all.
+    let output = unsafe PropertyInput<QueueError>(inID, outData, entry.isWord ? 4 : room)
+    // Asked before the value is. A list of levels may be cut to one.
+    guard output.byteCount >= min(size, MemoryLayout<AudioQueueLevelMeterState>.stride) else {
+      throw .invalidPropertySize
+    }
+    try unsafe output.copy(entry, ioDataSize, missing: .invalidProperty)
   }
 }
 
@@ -38,11 +47,19 @@ public func AudioQueueSetProperty(
   _ inDataSize: UInt32
 ) -> OSStatus {
   unsafe withQueue(inAQ, "AudioQueueSetProperty") { (handle) throws(QueueError) in
-    guard let value = unsafe copyBytes(at: inData, count: inDataSize) else {
-      throw .badArgument("the value is NULL")
+    let input = try unsafe PropertyInput<QueueError>(inID, given: inData, inDataSize)
+    guard let entry = try QueueProperty(handle: handle, input: input).entry() else {
+      throw .invalidProperty
     }
-    try QueueProperty.named(inID).write(handle, from: value)
+    guard let write = entry.write else { throw .readOnly }
+    try write()
   }
+}
+
+/// Throws for a property that no queue has.
+private func checkKnown(_ id: AudioQueuePropertyID, _ handle: QueueHandle) throws(QueueError) {
+  let property = QueueProperty(handle: handle, input: PropertyInput(id))
+  if !property.isKnown { throw .invalidProperty }
 }
 
 /// Registers a function to be called when a property changes.
@@ -55,7 +72,7 @@ public func AudioQueueAddPropertyListener(
     inAQ, "AudioQueueAddPropertyListener",
     needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
   ) { (handle) throws(QueueError) in
-    _ = try QueueProperty.named(inID)
+    try checkKnown(inID, handle)
     unsafe handle.addListener(inID, inProc, inUserData)
   }
 }
@@ -70,7 +87,7 @@ public func AudioQueueRemovePropertyListener(
     inAQ, "AudioQueueRemovePropertyListener",
     needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
   ) { (handle) throws(QueueError) in
-    _ = try QueueProperty.named(inID)
+    try checkKnown(inID, handle)
     guard unsafe handle.removeListener(inID, inProc, inUserData) else {
       throw .invalidPropertyValue
     }

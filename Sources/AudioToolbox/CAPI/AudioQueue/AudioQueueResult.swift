@@ -2,7 +2,11 @@ import AudioQueue
 import CAudioToolbox
 import Logging
 
-extension QueueError: APIFailure {
+extension QueueError: PropertyFailure {
+  static func wrongSize(_ id: UInt32, needed: Int, size: Int) -> QueueError {
+    .invalidPropertySize
+  }
+
   var reason: String {
     if case .badArgument(let reason) = self { reason } else { "\(self)" }
   }

@@ -291,12 +291,11 @@ final class QueueHandle: @unchecked Sendable {
   /// stops once the queue has been disposed of. One call at a time.
   func tell(_ change: QueueChange, as handle: UInt) {
     guard let reference = unsafe AudioQueueRef(bitPattern: handle) else { return }
-    for property in QueueProperty.all where property.change == change {
-      for entry in listeners.entries(where: { $0.property == property.id }) {
-        do throws(QueueError) { try queue.checkNotDisposed() } catch { return }
-        listeners.call(entry.number) { listener in
-          unsafe listener.function(listener.userData, reference, property.id)
-        }
+    let id = change.property
+    for entry in listeners.entries(where: { $0.property == id }) {
+      do throws(QueueError) { try queue.checkNotDisposed() } catch { return }
+      listeners.call(entry.number) { listener in
+        unsafe listener.function(listener.userData, reference, id)
       }
     }
   }

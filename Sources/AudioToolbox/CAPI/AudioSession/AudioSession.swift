@@ -73,7 +73,7 @@ public func AudioSessionSetActiveWithFlags(_ active: Bool, _ inFlags: UInt32) ->
 private func setActive(_ function: String, _ active: Bool) -> OSStatus {
   unsafe withSession(function) { (session) throws(AudioSessionFailure) in
     if active {
-      try translatingErrors { () throws(AudioSessionRefusal) in try session.activate() }
+      try onSession(session.activate())
     } else {
       session.deactivate()
     }
@@ -88,16 +88,13 @@ public func AudioSessionGetProperty(
 ) -> OSStatus {
   unsafe withSession("AudioSessionGetProperty", needs: ioDataSize, outData) {
     (session) throws(AudioSessionFailure) in
-    let property = try AudioSessionProperty(inID)
-    guard property.isReadable else { throw .notReadable(inID) }
-    let size = unsafe ioDataSize.pointee
+    let entry = try unsafe AudioSessionProperty(session, inID).entry()
+    guard let read = entry.read else { throw .notReadable(inID) }
+    let (room, size) = unsafe (Int(ioDataSize.pointee), try entry.size)
     // An object that does not fit would be made in vain.
-    guard size >= property.byteCount else {
-      throw .wrongSize(inID, needed: property.byteCount, size: size)
-    }
-    let value = try AudioSessionProperties(session: session).value(inID)
-    let memory = unsafe UnsafeMutableRawBufferPointer(start: outData, count: property.byteCount)
-    unsafe ioDataSize.pointee = UInt32(value.writePart(to: memory))
+    guard room >= size else { throw .wrongSize(inID, needed: size, size: room) }
+    let memory = unsafe UnsafeMutableRawBufferPointer(start: outData, count: size)
+    unsafe ioDataSize.pointee = UInt32(try read()?.write(to: memory) ?? 0)
   }
 }
 
@@ -108,8 +105,11 @@ public func AudioSessionSetProperty(
 ) -> OSStatus {
   unsafe withSession("AudioSessionSetProperty", needs: inData) {
     (session) throws(AudioSessionFailure) in
-    try unsafe AudioSessionProperties(session: session).set(
-      inID, unsafe UnsafeRawBufferPointer(start: inData, count: Int(inDataSize)))
+    let entry = try unsafe AudioSessionProperty(session, inID, inData, inDataSize).entry()
+    guard let write = entry.write else { throw .notSettable(inID) }
+    let size = try entry.size
+    guard inDataSize == size else { throw .wrongSize(inID, needed: size, size: Int(inDataSize)) }
+    try write()
   }
 }
 
@@ -119,14 +119,15 @@ public func AudioSessionGetPropertySize(
   _ inID: AudioSessionPropertyID, _ outDataSize: UnsafeMutablePointer<UInt32>
 ) -> OSStatus {
   unsafe withSession("AudioSessionGetPropertySize", needs: outDataSize) {
-    (_) throws(AudioSessionFailure) in
-    unsafe outDataSize.pointee = UInt32(try AudioSessionProperty(inID).byteCount)
+    (session) throws(AudioSessionFailure) in
+    unsafe outDataSize.pointee = UInt32(try unsafe AudioSessionProperty(session, inID).entry().size)
   }
 }
 
 /// Throws unless a property has listeners.
 private func checkListeners(of id: AudioSessionPropertyID) throws(AudioSessionFailure) {
-  guard try AudioSessionProperty(id).hasListeners else { throw .notListenable(id) }
+  _ = try unsafe AudioSessionProperty(.shared, id).entry()
+  guard AudioSessionProperty.withListeners.contains(id) else { throw .notListenable(id) }
 }
 
 /// Adds a function to call when a property changes.

@@ -3,7 +3,7 @@ import CAudioToolbox
 import Logging
 
 /// The reason why a call for the audio session fails.
-enum AudioSessionFailure: APIFailure {
+enum AudioSessionFailure: PropertyFailure {
   case badArgument(String)
   case notInitialized
   case alreadyInitialized
@@ -13,7 +13,7 @@ enum AudioSessionFailure: APIFailure {
   case notListenable(AudioSessionPropertyID)
   /// The property does not take a value.
   case badValue(AudioSessionPropertyID, UInt32)
-  case wrongSize(AudioSessionPropertyID, needed: Int, size: UInt32)
+  case wrongSize(AudioSessionPropertyID, needed: Int, size: Int)
   case session(AudioSessionRefusal)
 
   var status: OSStatus {
@@ -49,8 +49,15 @@ enum AudioSessionFailure: APIFailure {
 }
 
 /// Runs a call of the session.
-func translatingErrors<R>(_ body: () throws(AudioSessionRefusal) -> R) throws(AudioSessionFailure)
-  -> R
+func onSession<Result>(_ call: @autoclosure () throws(AudioSessionRefusal) -> Result)
+  throws(AudioSessionFailure) -> Result
 {
-  do throws(AudioSessionRefusal) { return try body() } catch { throw .session(error) }
+  do throws(AudioSessionRefusal) { return try call() } catch { throw .session(error) }
+}
+
+/// Passes a value to a call of the session.
+func onSession<Value>(_ value: Value, _ call: (Value) throws(AudioSessionRefusal) -> Void)
+  throws(AudioSessionFailure)
+{
+  do throws(AudioSessionRefusal) { try call(value) } catch { throw .session(error) }
 }

@@ -101,7 +101,7 @@ public func AudioComponentGetVersion(
 /// Makes a unit and its handle.
 private func make(_ reference: AudioComponent?) throws(AudioUnitError) -> AudioUnit? {
   let component = unsafe try component(reference)
-  let unit = try translatingErrors { () throws(UnitError) in try component.makeUnit() }
+  let unit = try onUnit(component.makeUnit())
   return unsafe AudioUnit(
     bitPattern: try UnitHandles.shared.add(unit, of: component).handle)
 }

@@ -26,7 +26,7 @@ private func checkForeign(_ status: OSStatus) throws(AudioUnitError) {
 @c @implementation
 public func AudioUnitInitialize(_ inUnit: AudioUnit) -> OSStatus {
   unsafe withUnit(inUnit, "AudioUnitInitialize") { unit throws(AudioUnitError) in
-    try translatingErrors { () throws(UnitError) in try unit.unit.initialize() }
+    try onUnit(unit.unit.initialize())
   }
 }
 
@@ -50,13 +50,10 @@ public func AudioUnitGetPropertyInfo(
       return try checkForeign(
         unsafe foreign.propertyInfo(inID, inScope, inElement, outDataSize, outWritable))
     }
-    let entry = try UnitProperty(unit, inID, inScope, inElement).entry()
-    if let outDataSize = unsafe outDataSize {
-      unsafe outDataSize.pointee = UInt32(entry.byteCount)
-    }
-    if let outWritable = unsafe outWritable {
-      unsafe outWritable.pointee = unsafe entry.write != nil
-    }
+    let entry = try unsafe UnitProperty(unit, inID, inScope, inElement).entry()
+    let size = try entry.size
+    unsafe outDataSize?.pointee = UInt32(size)
+    unsafe outWritable?.pointee = entry.write != nil
   }
 }
 
@@ -73,16 +70,18 @@ public func AudioUnitGetProperty(
       return try checkForeign(
         unsafe foreign.property(inID, inScope, inElement, outData, ioDataSize))
     }
-    let entry = try UnitProperty(unit, inID, inScope, inElement).entry()
+    let entry = try unsafe UnitProperty(
+      unit, inID, inScope, inElement, outData, ioDataSize.pointee
+    ).entry()
     if UInt(bitPattern: outData) == 0 {
       // The size alone.
-      unsafe ioDataSize.pointee = UInt32(entry.byteCount)
+      unsafe ioDataSize.pointee = UInt32(try entry.size)
       return
     }
-    guard let read = unsafe entry.read else { throw .unit(.invalidProperty(inID)) }
+    guard let value = try entry.read?() else { throw .unit(.invalidProperty(inID)) }
     let memory = unsafe UnsafeMutableRawBufferPointer(
       start: outData, count: Int(ioDataSize.pointee))
-    unsafe ioDataSize.pointee = UInt32(try read(memory))
+    unsafe ioDataSize.pointee = UInt32(value.writePart(to: memory))
   }
 }
 
@@ -97,13 +96,11 @@ public func AudioUnitSetProperty(
       return try checkForeign(
         unsafe foreign.setProperty(inID, inScope, inElement, inData, inDataSize))
     }
-    let data = unsafe UnsafeRawBufferPointer(
-      start: inData, count: inData == nil ? 0 : Int(inDataSize))
-    let entry = try UnitProperty(unit, inID, inScope, inElement).entry()
-    guard let write = unsafe entry.write else {
+    let property = unsafe UnitProperty(unit, inID, inScope, inElement, inData, inDataSize)
+    guard let write = try property.entry().write else {
       throw .unit(.notWritable("the property \(inID) cannot be set"))
     }
-    try unsafe write(data)
+    try write()
   }
 }
 
@@ -172,10 +169,9 @@ public func AudioUnitAddRenderNotify(
   unsafe withUnit(
     inUnit, "AudioUnitAddRenderNotify", needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
   ) { unit throws(AudioUnitError) in
-    try translatingErrors { () throws(UnitError) in
-      try unsafe unit.unit.add(
-        UnitNotify(unsafeBitCast(inProc, to: cue_render_proc.self), inProcUserData))
-    }
+    try unsafe onUnit(
+      unit.unit.add(
+        UnitNotify(unsafeBitCast(inProc, to: cue_render_proc.self), inProcUserData)))
   }
 }
 
@@ -188,10 +184,9 @@ public func AudioUnitRemoveRenderNotify(
   unsafe withUnit(
     inUnit, "AudioUnitRemoveRenderNotify", needs: unsafeBitCast(inProc, to: UnsafeRawPointer?.self)
   ) { unit throws(AudioUnitError) in
-    try translatingErrors { () throws(UnitError) in
-      try unsafe unit.unit.remove(
-        UnitNotify(unsafeBitCast(inProc, to: cue_render_proc.self), inProcUserData))
-    }
+    try unsafe onUnit(
+      unit.unit.remove(
+        UnitNotify(unsafeBitCast(inProc, to: cue_render_proc.self), inProcUserData)))
   }
 }
 
@@ -391,10 +386,10 @@ private func output(_ unit: UnitHandle) throws(AudioUnitError) -> OutputUnit {
 public func AudioOutputUnitStart(_ ci: AudioUnit) -> OSStatus {
   unsafe withUnit(ci, "AudioOutputUnitStart") { unit throws(AudioUnitError) in
     if let foreign = unit.foreign {
-      return try translatingErrors { () throws(UnitError) in try foreign.start(true) }
+      return try onUnit(foreign.start(true))
     }
     let output = try output(unit)
-    try translatingErrors { () throws(UnitError) in try output.start() }
+    try onUnit(output.start())
   }
 }
 
@@ -403,7 +398,7 @@ public func AudioOutputUnitStart(_ ci: AudioUnit) -> OSStatus {
 public func AudioOutputUnitStop(_ ci: AudioUnit) -> OSStatus {
   unsafe withUnit(ci, "AudioOutputUnitStop") { unit throws(AudioUnitError) in
     if let foreign = unit.foreign {
-      return try translatingErrors { () throws(UnitError) in try foreign.start(false) }
+      return try onUnit(foreign.start(false))
     }
     try output(unit).stop()
   }

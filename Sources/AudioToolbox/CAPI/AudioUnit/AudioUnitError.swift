@@ -4,7 +4,7 @@ import Logging
 import Server
 
 /// Reason why a function of the audio unit API fails.
-enum AudioUnitError: APIFailure {
+enum AudioUnitError: PropertyFailure {
   case badArgument(String)
   case noSuchUnit
   case noSuchComponent
@@ -12,6 +12,10 @@ enum AudioUnitError: APIFailure {
   case hardware(HardwareError)
   /// A code of its own, with the reason.
   case status(OSStatus, String)
+
+  static func wrongSize(_ id: UInt32, needed: Int, size: Int) -> AudioUnitError {
+    .badArgument("the property \(id) has \(needed) bytes, not \(size)")
+  }
 
   var status: OSStatus {
     switch self {
@@ -73,6 +77,15 @@ private func propertyName(_ id: UInt32) -> String {
 }
 
 /// Runs a call of the units' module.
-func translatingErrors<R>(_ body: () throws(UnitError) -> R) throws(AudioUnitError) -> R {
-  do throws(UnitError) { return try body() } catch { throw .unit(error) }
+func onUnit<Result>(_ call: @autoclosure () throws(UnitError) -> Result) throws(AudioUnitError)
+  -> Result
+{
+  do throws(UnitError) { return try call() } catch { throw .unit(error) }
+}
+
+/// Passes a value to a call of the units' module.
+func onUnit<Value>(_ value: Value, _ call: (Value) throws(UnitError) -> Void)
+  throws(AudioUnitError)
+{
+  do throws(UnitError) { try call(value) } catch { throw .unit(error) }
 }

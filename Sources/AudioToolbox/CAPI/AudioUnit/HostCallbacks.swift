@@ -8,25 +8,28 @@ import Timeline
 extension UnitProperty {
   /// The entry of the functions that tell of JACK's transport, for output units, or of those that were set;
   /// nil if the unit has none.
-  func hostCallbackEntry() -> PropertyEntry? {
+  func hostCallbackEntry() -> Entry? {
     guard id == kAudioUnitProperty_HostCallbacks else { return nil }
-    if handle.output != nil { return entry(unsafe CopiedValue(jackCallbacks)) }
+    if handle.output != nil { return unsafe Entry.value(jackCallbacks) }
     guard let plugin = unit as? LV2Unit else { return nil }
-    let callbacks = unsafe plugin.hostCallbacks ?? cue_host_callbacks()
-    return unsafe entry(CopiedValue(callbacks)) { data in
-      var callbacks = unsafe cue_host_callbacks()
-      // Older programs have a structure without the last functions. All members are pointers, and part of one
-      // is none.
-      let pointer = unsafe MemoryLayout<UnsafeRawPointer>.size
-      let size = unsafe min(data.count, MemoryLayout<cue_host_callbacks>.size) / pointer * pointer
-      unsafe withUnsafeMutableBytes(of: &callbacks) { bytes in
-        unsafe bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: data[..<size]))
-      }
-      let isNone =
-        unsafe callbacks.beat_and_tempo == nil && callbacks.musical_time == nil
-        && callbacks.transport_state == nil
-      unsafe plugin.setHostCallbacks(isNone ? nil : callbacks)
+    return unsafe Entry.value(plugin.hostCallbacks ?? cue_host_callbacks()).setting(
+      setCallbacks(plugin))
+  }
+
+  private func setCallbacks(_ plugin: LV2Unit) {
+    var callbacks = unsafe cue_host_callbacks()
+    // Older programs have a structure without the last functions. All members are pointers, and part of one
+    // is none.
+    let pointer = unsafe MemoryLayout<UnsafeRawPointer>.size
+    let data = unsafe input.bytes
+    let size = unsafe min(data.count, MemoryLayout<cue_host_callbacks>.size) / pointer * pointer
+    unsafe withUnsafeMutableBytes(of: &callbacks) { bytes in
+      unsafe bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: data[..<size]))
     }
+    let isNone =
+      unsafe callbacks.beat_and_tempo == nil && callbacks.musical_time == nil
+      && callbacks.transport_state == nil
+    unsafe plugin.setHostCallbacks(isNone ? nil : callbacks)
   }
 }
 

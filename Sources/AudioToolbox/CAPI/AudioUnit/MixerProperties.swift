@@ -5,7 +5,7 @@ import CAudioToolbox
 
 extension UnitProperty {
   /// The entry of a property of mixers; nil if it is none, or the unit has none.
-  func mixerEntry() throws(AudioUnitError) -> PropertyEntry? {
+  func mixerEntry() throws(AudioUnitError) -> Entry? {
     let unit = unit
     switch id {
     case kAudioUnitProperty_MeteringMode:
@@ -14,29 +14,28 @@ extension UnitProperty {
       guard let isOn = unit.isMetering(side, bus: bus) else {
         throw .unit(.invalidElement(element))
       }
-      return entry(flag: isOn) { unit.setMetering($0, side, bus: bus) }
+      return .flag(isOn).setting(unit.setMetering(try input.flag(), side, bus: bus))
     case kAudioUnitProperty_MatrixLevels:
-      return (unit as? MatrixUnit).map { entry(CopiedValue(array: $0.levels.flatMap { $0 })) }
+      return (unit as? MatrixUnit).map { .copied(CopiedValue(array: $0.levels.flatMap { $0 })) }
     case kAudioUnitProperty_MatrixDimensions:
-      return (unit as? MatrixUnit).map { matrix in
-        let (inputs, outputs) = matrix.dimensions
-        return entry(CopiedValue(array: [UInt32(inputs), UInt32(outputs)]))
+      return ((unit as? MatrixUnit)?.dimensions).map {
+        .copied(CopiedValue(array: [UInt32($0.inputs), UInt32($0.outputs)]))
       }
     case kAudioUnitProperty_3DMixerDistanceParams:
       guard let mixer = unit as? MixerUnit, let range = mixer.distance(ofBus: Int(element)) else {
         return nil
       }
       guard element < mixer.busCount(.input) else { throw .unit(.invalidElement(element)) }
-      return entry(get: {
+      return .value(
         MixerDistanceParams(
           mReferenceDistance: range.reference, mMaxDistance: range.most,
           mMaxAttenuation: range.attenuation)
-      }) { (wanted) throws(AudioUnitError) in try setDistance(wanted, mixer) }
+      ).setting(try setDistance(input.value(), mixer))
     case kAudioUnitProperty_SupportedChannelLayoutTags:
       guard unit is MixerUnit || unit is MatrixUnit else { return nil }
       let side = try side()
-      _ = try translatingErrors { () throws(UnitError) in try unit.bus(side, element) }
-      return entry(CopiedValue(array: layoutTags(side)))
+      _ = try onUnit(unit.bus(side, element))
+      return .copied(CopiedValue(array: layoutTags(side)))
     default: return nil
     }
   }

@@ -16,9 +16,7 @@ public func MusicDeviceMIDIEvent(
     // Program changes and channel pressure have one data byte.
     let isShort = inStatus & 0xE0 == 0xC0
     let bytes = [UInt8(inStatus), UInt8(inData1)] + (isShort ? [] : [UInt8(inData2)])
-    try translatingErrors { () throws(UnitError) in
-      try unit.unit.send(midi: bytes, offset: Int(inOffsetSampleFrame))
-    }
+    try onUnit(unit.unit.send(midi: bytes, offset: Int(inOffsetSampleFrame)))
   }
 }
 
@@ -32,7 +30,7 @@ public func MusicDeviceSysEx(
     guard bytes.first == 0xF0, bytes.last == 0xF7, bytes.count >= 2 else {
       throw .badArgument("a system exclusive message begins with 0xF0 and ends with 0xF7")
     }
-    try translatingErrors { () throws(UnitError) in try unit.unit.send(midi: bytes, offset: 0) }
+    try onUnit(unit.unit.send(midi: bytes, offset: 0))
   }
 }
 
@@ -47,9 +45,7 @@ public func MusicDeviceMIDIEventList(
     var reader = UniversalMIDI()
     for packet in unsafe packets(evtList) {
       for message in reader.messages(packet) {
-        try translatingErrors { () throws(UnitError) in
-          try unit.unit.send(midi: message, offset: Int(inOffsetSampleFrame))
-        }
+        try onUnit(unit.unit.send(midi: message, offset: Int(inOffsetSampleFrame)))
       }
     }
   }

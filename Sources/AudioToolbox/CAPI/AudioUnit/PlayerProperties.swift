@@ -11,59 +11,54 @@ import Timeline
 
 extension UnitProperty {
   /// The entry of a property of players; nil if it is none, or the unit is no player.
-  func playerEntry() -> PropertyEntry? {
+  func playerEntry() -> Entry? {
     guard let player = unit as? PlayerUnit else { return nil }
     switch id {
     case kAudioUnitProperty_CurrentPlayTime:
-      return entry(get: { AudioTimeStamp(sampleTime: player.playedFrames ?? -1) })
+      return .value(AudioTimeStamp(sampleTime: player.playedFrames ?? -1))
     case kAudioUnitProperty_ScheduleStartTimeStamp:
-      return entry(get: { AudioTimeStamp(player.startTime) }) { (time) throws(AudioUnitError) in
-        try setStart(time, player)
-      }
+      return .value(AudioTimeStamp(player.startTime)).setting(try setStart(input.value(), player))
     default: break
     }
     guard let player = unit as? FilePlayerUnit else {
       guard id == kAudioUnitProperty_ScheduleAudioSlice else { return nil }
-      return unsafe entry(bytes: MemoryLayout<ScheduledAudioSlice>.size) {
-        (data) throws(AudioUnitError) in unsafe try schedule(data, player)
-      }
+      return .unreadable(bytes: unsafe MemoryLayout<ScheduledAudioSlice>.size).setting(
+        try schedule(player))
     }
-    switch id {
+    return switch id {
     case kAudioUnitProperty_ScheduledFileIDs:
-      return unsafe entry(CopiedValue(array: player.fileHandles.withLock { $0 })) {
-        (data) throws(AudioUnitError) in
-        let files = (0..<data.count / MemoryLayout<UInt>.size).map {
-          unsafe data.loadUnaligned(
-            fromByteOffset: $0 * MemoryLayout<UInt>.size, as: UInt.self)
-        }
-        for file in files where OpenFile.all.object(file) == nil { throw noFile }
-        player.fileHandles.withLock { $0 = files }
-      }
+      .copied(CopiedValue(array: player.fileHandles.withLock { $0 })).setting(try setFiles(player))
     case kAudioUnitProperty_ScheduledFileRegion:
-      return unsafe entry(bytes: MemoryLayout<ScheduledAudioFileRegion>.size) {
-        (data) throws(AudioUnitError) in unsafe try play(data, player)
-      }
+      .unreadable(bytes: unsafe MemoryLayout<ScheduledAudioFileRegion>.size).setting(
+        try play(player))
     case kAudioUnitProperty_ScheduledFilePrime:
-      return unsafe entry(bytes: MemoryLayout<UInt32>.size) { (data) throws(AudioUnitError) in
-        _ = unsafe try input(data, UInt32.self)
-        player.readMore()
-      }
+      .unreadable(bytes: MemoryLayout<UInt32>.size).setting(try prime(player))
     case kAudioUnitProperty_ScheduledFileBufferSizeFrames:
-      return entry(get: { UInt32(player.readAhead.frames) }) { (frames) throws(AudioUnitError) in
-        guard (64...1 << 20).contains(frames) else {
-          throw .unit(.invalidValue("a buffer has 64 to \(1 << 20) frames, not \(frames)"))
-        }
-        player.readAhead.frames = Int(frames)
-      }
+      .value(UInt32(player.readAhead.frames)).setting(
+        player.readAhead.frames = try checked(64...1 << 20, "a buffer has 64 to \(1 << 20) frames"))
     case kAudioUnitProperty_ScheduledFileNumberBuffers:
-      return entry(get: { UInt32(player.readAhead.buffers) }) { (count) throws(AudioUnitError) in
-        guard (2...64).contains(count) else {
-          throw .unit(.invalidValue("a player has 2 to 64 buffers, not \(count)"))
-        }
-        player.readAhead.buffers = Int(count)
-      }
-    default: return nil
+      .value(UInt32(player.readAhead.buffers)).setting(
+        player.readAhead.buffers = try checked(2...64, "a player has 2 to 64 buffers"))
+    default: nil
     }
+  }
+
+  private func setFiles(_ player: FilePlayerUnit) throws(AudioUnitError) {
+    let files = input.array(of: UInt.self)
+    for file in files where OpenFile.all.object(file) == nil { throw noFile }
+    player.fileHandles.withLock { $0 = files }
+  }
+
+  private func prime(_ player: FilePlayerUnit) throws(AudioUnitError) {
+    _ = try input.value(UInt32.self)
+    player.readMore()
+  }
+
+  /// Returns the number that the app sets, if it is in a range.
+  private func checked(_ range: ClosedRange<UInt32>, _ rule: String) throws(AudioUnitError) -> Int {
+    let number = try input.value(UInt32.self)
+    guard range.contains(number) else { throw .unit(.invalidValue("\(rule), not \(number)")) }
+    return Int(number)
   }
 
   private func setStart(_ time: AudioTimeStamp, _ player: PlayerUnit) throws(AudioUnitError) {
@@ -76,7 +71,7 @@ extension UnitProperty {
     } else {
       throw .unit(.invalidValue("the start has neither a sample time nor a host time"))
     }
-    try translatingErrors { () throws(UnitError) in try player.start(start) }
+    try onUnit(player.start(start))
   }
 
   /// The frame that a time stamp asks for; nil if it asks for none.
@@ -95,16 +90,9 @@ extension UnitProperty {
 
   // MARK: Samples
 
-  private func schedule(_ data: UnsafeRawBufferPointer, _ player: PlayerUnit)
-    throws(AudioUnitError)
-  {
-    let size = unsafe MemoryLayout<ScheduledAudioSlice>.size
-    guard data.count >= size, let address = data.baseAddress else {
-      throw .badArgument("the property \(id) has \(size) bytes, not \(data.count)")
-    }
+  private func schedule(_ player: PlayerUnit) throws(AudioUnitError) {
     // The app's structure, whose flags tell it what happens.
-    let slice = unsafe SlicePointer(
-      UnsafeMutableRawPointer(mutating: address).assumingMemoryBound(to: ScheduledAudioSlice.self))
+    let slice = unsafe SlicePointer(try input.pointer())
     let list = unsafe slice.pointer.pointee.mBufferList
     guard UInt(bitPattern: list) != 0 else {
       throw .badArgument("the slice has no buffers")
@@ -112,11 +100,10 @@ extension UnitProperty {
     let samples = unsafe UnsafeMutableRawPointer(list).assumingMemoryBound(to: cue_buffer_list.self)
     unsafe slice.pointer.pointee.mFlags = []
     let start = try unsafe frame(slice.pointer.pointee.mTimeStamp)
-    try translatingErrors { () throws(UnitError) in
-      try unsafe player.play(
-        samples, frames: Int(slice.pointer.pointee.mNumberFrames), start: start
-      ) { slice.follow($0) }
-    }
+    try unsafe onUnit(
+      player.play(samples, frames: Int(slice.pointer.pointee.mNumberFrames), start: start) {
+        slice.follow($0)
+      })
   }
 
   // MARK: Files
@@ -125,16 +112,8 @@ extension UnitProperty {
     .status(kAudioUnitErr_InvalidFile, "there is no such file open for reading")
   }
 
-  private func play(_ data: UnsafeRawBufferPointer, _ player: FilePlayerUnit)
-    throws(AudioUnitError)
-  {
-    let size = unsafe MemoryLayout<ScheduledAudioFileRegion>.size
-    guard data.count >= size, let address = data.baseAddress else {
-      throw .badArgument("the property \(id) has \(size) bytes, not \(data.count)")
-    }
-    let given = unsafe RegionPointer(
-      UnsafeMutableRawPointer(mutating: address).assumingMemoryBound(
-        to: ScheduledAudioFileRegion.self))
+  private func play(_ player: FilePlayerUnit) throws(AudioUnitError) {
+    let given = unsafe RegionPointer(try input.pointer())
     let region = unsafe given.pointer.pointee
     let file = unsafe UInt(bitPattern: region.mAudioFile)
     guard player.fileHandles.withLock({ $0.contains(file) }) else {
@@ -146,7 +125,7 @@ extension UnitProperty {
     guard unsafe region.mStartFrame >= 0 else {
       throw .unit(.invalidValue("a region begins at frame 0 or later"))
     }
-    let format = try translatingErrors { () throws(UnitError) in try player.bus(.output, 0).format }
+    let format = try onUnit(player.bus(.output, 0).format)
     let source = try FileSource(
       open.media, handle: file, channels: format.channels, sampleRate: format.sampleRate)
     let (frames, loops) = unsafe (region.mFramesToPlay, region.mLoopCount)
@@ -155,8 +134,8 @@ extension UnitProperty {
       frames: frames == .max ? nil : Int64(frames), loops: loops == .max ? .max - 1 : Int(loops))
     let proc = unsafe region.mCompletionProc
     let data = unsafe UInt(bitPattern: region.mCompletionProcUserData)
-    try translatingErrors { () throws(UnitError) in
-      try player.play(part) { end in
+    try onUnit(
+      player.play(part) { end in
         let status: OSStatus
         switch end {
         case .played: status = noErr
@@ -164,8 +143,7 @@ extension UnitProperty {
         case .failed(let error): status = AudioUnitError.unit(error).status
         }
         unsafe proc?(UnsafeMutableRawPointer(bitPattern: data), given.pointer, status)
-      }
-    }
+      })
   }
 }
 

@@ -8,37 +8,29 @@ import RealTime
 extension UnitProperty {
   /// The entry of a property that tells of parameters; nil if it is none, or the scope has none of what it
   /// tells of.
-  func parameterEntry() throws(AudioUnitError) -> PropertyEntry? {
+  func parameterEntry() throws(AudioUnitError) -> Entry? {
     switch id {
     case kAudioUnitProperty_ParameterList:
-      return entry(
+      return .copied(
         CopiedValue(array: unit.parameters(scope: scope, bus: Int(element)).map(\.id)))
+    case kAudioUnitProperty_ParameterClumpName:
+      // Groups are counted from 1.
+      return unit.groupName(1) == nil ? nil : unsafe Entry.value(try nameGroup(input.value()))
     case kAudioUnitProperty_ParameterInfo, kAudioUnitProperty_ParameterValueStrings,
       kAudioUnitProperty_ParameterStringFromValue, kAudioUnitProperty_ParameterValueFromString:
       if unit.parameters(scope: scope, bus: 0).isEmpty { return nil }
-    case kAudioUnitProperty_ParameterClumpName:
-      // Groups are counted from 1.
-      if unit.groupName(1) == nil { return nil }
-      return unsafe entry(completing: { (question) throws(AudioUnitError) in
-        unsafe try nameGroup(&question)
-      })
     default: return nil
     }
     switch id {
     case kAudioUnitProperty_ParameterInfo:
       let parameter = try parameter(element)
-      return unsafe entry(get: { unsafe info(of: parameter) })
+      return unsafe Entry.value(info(of: parameter))
     case kAudioUnitProperty_ParameterValueStrings:
       let names = try parameter(element).valueNames
-      return names.isEmpty ? nil : entry(bytes: MemoryLayout<UInt>.size, get: { array(of: names) })
+      return names.isEmpty ? nil : .object(makeArray(names.map(\.cfString)))
     case kAudioUnitProperty_ParameterStringFromValue:
-      return unsafe entry(completing: { (question) throws(AudioUnitError) in
-        unsafe try nameValue(&question)
-      })
-    default:
-      return unsafe entry(completing: { (question) throws(AudioUnitError) in
-        unsafe try findValue(&question)
-      })
+      return unsafe Entry.value(try nameValue(input.value()))
+    default: return unsafe Entry.value(try findValue(input.value()))
     }
   }
 
@@ -81,21 +73,11 @@ extension UnitProperty {
     return unsafe info
   }
 
-  private func array(of names: [String]) -> CopiedValue {
-    let names = names.map(\.cfString)
-    return unsafe withUnsafePointer(to: kCFTypeArrayCallBacks) { callbacks in
-      let array = unsafe CFArrayCreateMutable(nil, 0, callbacks)!
-      for name in names {
-        unsafe CFArrayAppendValue(array, Unmanaged.passUnretained(name).toOpaque())
-      }
-      return CopiedValue(object: array)
-    }
-  }
-
   /// Answers what a value is in words.
-  private func nameValue(_ question: inout CAudioToolbox.AudioUnitParameterStringFromValue)
-    throws(AudioUnitError)
+  private func nameValue(_ question: CAudioToolbox.AudioUnitParameterStringFromValue)
+    throws(AudioUnitError) -> CAudioToolbox.AudioUnitParameterStringFromValue
   {
+    var question = unsafe question
     let parameter = unsafe try parameter(question.inParamID)
     var value: Float = 0
     if let given = unsafe question.inValue {
@@ -105,28 +87,35 @@ extension UnitProperty {
         parameter.id, scope: scope, element: 0, into: &value)
     }
     unsafe question.outString = Unmanaged.passRetained(parameter.words(for: value).cfString)
+    return unsafe question
   }
 
   /// Answers which value words stand for.
-  private func findValue(_ question: inout CAudioToolbox.AudioUnitParameterValueFromString)
-    throws(AudioUnitError)
+  private func findValue(_ question: CAudioToolbox.AudioUnitParameterValueFromString)
+    throws(AudioUnitError) -> CAudioToolbox.AudioUnitParameterValueFromString
   {
+    var question = unsafe question
     let parameter = unsafe try parameter(question.inParamID)
     let words = unsafe question.inString?.takeUnretainedValue().string ?? ""
     guard let value = parameter.value(of: words) else {
       throw .unit(.invalidValue("“\(words)” is no value of \(parameter.name)"))
     }
     unsafe question.outValue = value
+    return unsafe question
   }
 
   /// Answers what a group of parameters is called.
-  private func nameGroup(_ question: inout AudioUnitParameterNameInfo) throws(AudioUnitError) {
+  private func nameGroup(_ question: AudioUnitParameterNameInfo)
+    throws(AudioUnitError) -> AudioUnitParameterNameInfo
+  {
+    var question = unsafe question
     guard let name = unsafe unit.groupName(question.inID) else {
       throw .unit(.invalidValue("there is no group of parameters \(unsafe question.inID)"))
     }
     let most = unsafe question.inDesiredLength
     let cut = most >= 0 ? String(name.prefix(Int(most))) : name
     unsafe question.outName = Unmanaged.passRetained(cut.cfString)
+    return unsafe question
   }
 }
 

@@ -7,35 +7,26 @@ import Synchronization
 
 extension UnitProperty {
   /// The entry of a property by which a unit is saved and restored; nil if it is none.
-  func settingsEntry() -> PropertyEntry? {
+  func settingsEntry() -> Entry? {
     switch id {
-    case kAudioUnitProperty_ClassInfo:
-      return unsafe entry(
-        bytes: MemoryLayout<UInt>.size,
-        get: { () throws(AudioUnitError) in try classInfo() },
-        set: { (data) throws(AudioUnitError) in unsafe try setClassInfo(data) })
+    case kAudioUnitProperty_ClassInfo: .object(try classInfo()).setting(try setClassInfo())
     case kAudioUnitProperty_FactoryPresets:
-      if unit.presets.isEmpty { return nil }
-      return entry(bytes: MemoryLayout<UInt>.size, get: { factoryPresets() })
+      unit.presets.isEmpty ? nil : .object(factoryPresets())
     case kAudioUnitProperty_PresentPreset:
-      return unsafe entry(get: { unsafe presentPreset() }) { (preset) throws(AudioUnitError) in
-        unsafe try setPresentPreset(preset)
-      }
+      unsafe Entry.value(presentPreset()).setting(try setPresentPreset(input.value()))
     case kAudioUnitProperty_CurrentPreset:
-      return unsafe entry(get: { unsafe currentPreset() }) { (preset) throws(AudioUnitError) in
-        unsafe try setPresentPreset(preset)
-      }
-    default: return nil
+      unsafe Entry.value(currentPreset()).setting(try setPresentPreset(input.value()))
+    default: nil
     }
   }
 
   // MARK: Presets
 
-  private func factoryPresets() -> CopiedValue {
+  private func factoryPresets() -> CFMutableArray {
     let array = CFArrayCreateMutable(nil, 0, nil)!
     let presets = unsafe PresetMemory.shared.presets(of: handle)
     for i in unit.presets.indices { unsafe CFArrayAppendValue(array, presets + i) }
-    return CopiedValue(object: array)
+    return array
   }
 
   private func presentPreset() -> AUPreset {
@@ -53,15 +44,13 @@ extension UnitProperty {
 
   private func setPresentPreset(_ preset: AUPreset) throws(AudioUnitError) {
     let name = unsafe preset.presetName?.takeUnretainedValue().string ?? ""
-    try translatingErrors { () throws(UnitError) in
-      try unit.setPreset(UnitPreset(number: unsafe preset.presetNumber, name: name))
-    }
+    try onUnit(unit.setPreset(UnitPreset(number: unsafe preset.presetNumber, name: name)))
   }
 
   // MARK: Class info
 
-  private func classInfo() throws(AudioUnitError) -> CopiedValue {
-    let settings = try translatingErrors { () throws(UnitError) in try unit.settings() }
+  private func classInfo() throws(AudioUnitError) -> CFMutableDictionary {
+    let settings = try onUnit(unit.settings())
     let description = handle.component.description
     let data = Self.data(settings.values)
     var entries: [(String, AnyObject)] = [
@@ -74,7 +63,7 @@ extension UnitProperty {
       (kAUPresetDataKey, unsafe CFDataCreate(nil, data, data.count)),
     ]
     if let state = settings.pluginState { entries.append((kAUPresetLV2StateKey, state.cfString)) }
-    return CopiedValue(object: makeDictionary(entries))
+    return makeDictionary(entries)
   }
 
   private func number(_ value: UInt32) -> CFNumber { makeNumber(Int32(bitPattern: value)) }
@@ -116,8 +105,8 @@ extension UnitProperty {
     return values
   }
 
-  private func setClassInfo(_ data: UnsafeRawBufferPointer) throws(AudioUnitError) {
-    guard let pointer = unsafe try input(data, UnsafeRawPointer?.self),
+  private func setClassInfo() throws(AudioUnitError) {
+    guard let pointer = unsafe try input.value(UnsafeRawPointer?.self),
       unsafe CFGetTypeID(Unmanaged<AnyObject>.fromOpaque(pointer).takeUnretainedValue())
         == CFDictionaryGetTypeID()
     else { throw .unit(.invalidValue("a class info is a dictionary")) }
@@ -142,7 +131,7 @@ extension UnitProperty {
       name: Self.text(kAUPresetNameKey, in: info) ?? "")
     let settings = UnitSettings(
       values: values, pluginState: Self.text(kAUPresetLV2StateKey, in: info), preset: preset)
-    try translatingErrors { () throws(UnitError) in try unit.restore(settings) }
+    try onUnit(unit.restore(settings))
   }
 
   /// Returns an entry of a dictionary if it is of a type.

@@ -7,17 +7,21 @@ import RealTime
 
 /// A property of an audio unit, with its scope and element.
 struct UnitProperty {
+  typealias Entry = PropertyEntry<AudioUnitError>
+
   let handle: UnitHandle
   let id: AudioUnitPropertyID
   let scope: AudioUnitScope
   let element: AudioUnitElement
+  let input: PropertyInput<AudioUnitError>
 
   var unit: Unit { handle.unit }
 
   init(
     _ handle: UnitHandle, _ id: AudioUnitPropertyID, _ scope: AudioUnitScope,
-    _ element: AudioUnitElement
+    _ element: AudioUnitElement, _ data: UnsafeRawPointer? = nil, _ size: UInt32 = 0
   ) {
+    input = unsafe PropertyInput(id, data, size)
     self.handle = handle
     self.id = id
     self.scope = scope
@@ -39,7 +43,7 @@ struct UnitProperty {
   ///
   /// - Throws: `invalidProperty` if that is nothing; `invalidScope` or `invalidElement` if the unit has the
   ///   property elsewhere.
-  func entry() throws(AudioUnitError) -> PropertyEntry {
+  func entry() throws(AudioUnitError) -> Entry {
     if isOfDevice { return try deviceEntry() }
     if let output = handle.output, let found = try entry(of: output) { return found }
     if let found = try busEntry() { return found }
@@ -54,41 +58,37 @@ struct UnitProperty {
   }
 
   /// The entry of a property of renders; nil if it is none.
-  private func renderEntry() -> PropertyEntry? {
+  private func renderEntry() -> Entry? {
     let unit = unit
     switch id {
     case kAudioUnitProperty_MaximumFramesPerSlice:
-      return entry(get: { UInt32(unit.maximumFrames) }) { (frames) throws(AudioUnitError) in
-        try translatingErrors { () throws(UnitError) in try unit.setMaximumFrames(Int(frames)) }
-      }
-    case kAudioUnitProperty_Latency: return entry(get: { Float64(unit.latencySeconds) })
-    case kAudioUnitProperty_TailTime: return entry(get: { Float64(unit.tailSeconds) })
+      return .value(UInt32(unit.maximumFrames)).setting(
+        try onUnit(input.number(), unit.setMaximumFrames))
+    case kAudioUnitProperty_Latency: return .value(Float64(unit.latencySeconds))
+    case kAudioUnitProperty_TailTime: return .value(Float64(unit.tailSeconds))
     case kAudioUnitProperty_SupportedNumChannels:
       let counts = unit.channelCounts ?? (-1, -1)
-      return entry(get: {
-        AUChannelInfo(inChannels: Int16(counts.inputs), outChannels: Int16(counts.outputs))
-      })
+      return .value(
+        AUChannelInfo(inChannels: Int16(counts.inputs), outChannels: Int16(counts.outputs)))
     case kAudioUnitProperty_LastRenderError:
-      return entry(get: { OSStatus(unsafe unit.render.pointee.takeError()) })
+      return .value(OSStatus(unsafe unit.render.pointee.takeError()))
     case kAudioUnitProperty_OfflineRender:
-      return entry(flag: unit.isOffline) { unit.setOffline($0) }
+      return .flag(unit.isOffline).setting(unit.setOffline(try input.flag()))
     case kAudioUnitProperty_BypassEffect:
-      return unit.isBypassed.map { entry(flag: $0) { unit.setBypassed($0) } }
+      guard let isBypassed = unit.isBypassed else { return nil }
+      return .flag(isBypassed).setting(unit.setBypassed(try input.flag()))
     case kAudioUnitProperty_RenderQuality:
       guard let quality = unit.quality else { return nil }
-      return entry(get: { quality }) { (quality) throws(AudioUnitError) in
-        try translatingErrors { () throws(UnitError) in try unit.setQuality(quality) }
-      }
-    case kAudioUnitProperty_InPlaceProcessing: return entry(flag: false) { _ in }
-    case kAudioUnitProperty_ShouldAllocateBuffer: return entry(flag: true) { _ in }
-    case kAUNBandEQProperty_NumberOfBands, kAUNBandEQProperty_MaxNumberOfBands:
+      return .value(quality).setting(try onUnit(input.value(), unit.setQuality))
+    case kAudioUnitProperty_InPlaceProcessing:
+      return .flag(false).setting(_ = try input.flag())
+    case kAudioUnitProperty_ShouldAllocateBuffer:
+      return .flag(true).setting(_ = try input.flag())
+    case kAUNBandEQProperty_MaxNumberOfBands:
+      return (unit as? LV2Unit)?.bandCount.map { _ in .value(UInt32(LV2Unit.mostBands)) }
+    case kAUNBandEQProperty_NumberOfBands:
       guard let equaliser = unit as? LV2Unit, let count = equaliser.bandCount else { return nil }
-      if id == kAUNBandEQProperty_MaxNumberOfBands {
-        return entry(get: { UInt32(LV2Unit.mostBands) })
-      }
-      return entry(get: { UInt32(count) }) { (count) throws(AudioUnitError) in
-        try translatingErrors { () throws(UnitError) in try equaliser.setBandCount(Int(count)) }
-      }
+      return .value(UInt32(count)).setting(try onUnit(input.number(), equaliser.setBandCount))
     default: return nil
     }
   }
@@ -96,59 +96,43 @@ struct UnitProperty {
   // MARK: Buses
 
   /// The entry of a property of a bus; nil if it is none.
-  private func busEntry() throws(AudioUnitError) -> PropertyEntry? {
+  private func busEntry() throws(AudioUnitError) -> Entry? {
     // Effects and mixers have a global format, too: that of their output.
     let side = scope == kAudioUnitScope_Global ? .output : Unit.Side(rawValue: scope)
     func known() throws(AudioUnitError) -> (side: Unit.Side, bus: Unit.Bus) {
       guard let side else { throw .unit(.invalidScope(scope)) }
-      return (side, try translatingErrors { () throws(UnitError) in try unit.bus(side, element) })
+      return (side, try onUnit(unit.bus(side, element)))
     }
     let (unit, element) = (unit, element)
     switch id {
     case kAudioUnitProperty_ElementCount:
-      if scope == kAudioUnitScope_Global { return entry(get: { UInt32(1) }) }
+      if scope == kAudioUnitScope_Global { return .value(UInt32(1)) }
       let side = try self.side()
-      let get = { UInt32(unit.busCount(side)) }
-      guard unit.canSetBusCount(side) else { return entry(get: get) }
-      return entry(get: get) { (count) throws(AudioUnitError) in
-        try translatingErrors { () throws(UnitError) in try unit.setBusCount(Int(count), side) }
-      }
+      return .value(UInt32(unit.busCount(side))).setting(
+        if: unit.canSetBusCount(side),
+        try onUnit(input.number()) { (count) throws(UnitError) in
+          try unit.setBusCount(count, side)
+        })
     case kAudioUnitProperty_StreamFormat:
       let (side, bus) = try known()
-      let get = { bus.format.streamDescription }
-      guard canSetFormat else { return entry(get: get) }
-      return entry(get: get) { (format) throws(AudioUnitError) in try set(format, side) }
+      return .value(bus.format.streamDescription).setting(
+        if: canSetFormat, try set(input.value(), side))
     case kAudioUnitProperty_SampleRate:
       let (side, bus) = try known()
-      guard canSetFormat else { return entry(get: { bus.format.sampleRate }) }
-      return entry(get: { bus.format.sampleRate }) { (rate) throws(AudioUnitError) in
-        var format = bus.format.streamDescription
-        format.mSampleRate = rate
-        try set(format, side)
-      }
+      return .value(bus.format.sampleRate).setting(
+        if: canSetFormat, try setRate(input.value(), bus, side))
     case kAudioUnitProperty_ElementName:
       let (side, bus) = try known()
-      return unsafe entry(
-        bytes: MemoryLayout<UInt>.size,
-        get: { () throws(AudioUnitError) in
-          guard let name = bus.name else { throw .unit(.notInUse("the bus has no name")) }
-          return CopiedValue(string: name)
-        },
-        set: { (data) throws(AudioUnitError) in
-          let name = unsafe try input(data, UnsafeRawPointer?.self)
-          try translatingErrors { () throws(UnitError) in
-            try unit.setName(unsafe HardwareRequest.string(name), side, element)
-          }
+      return .string(try name(of: bus)).setting(
+        try onUnit(unsafe HardwareRequest.string(input.value())) { (name) throws(UnitError) in
+          try unit.setName(name, side, element)
         })
     case kAudioUnitProperty_AudioChannelLayout:
       let (side, bus) = try known()
       let bytes =
         bus.layout.isEmpty ? ChannelLayout(channels: bus.format.channels).bytes : bus.layout
-      return unsafe entry(CopiedValue(bytes: bytes)) { (data) throws(AudioUnitError) in
-        try translatingErrors { () throws(UnitError) in
-          try unit.setLayout(unsafe Array(data), side, element)
-        }
-      }
+      return .copied(CopiedValue(bytes: bytes)).setting(
+        try onUnit(unit.setLayout(input.array(), side, element)))
     default: return nil
     }
   }
@@ -160,7 +144,7 @@ struct UnitProperty {
 
   /// The entry of what supplies an input; nil if the property is none, or the unit has no inputs. Output units
   /// have one that the app supplies, whatever the element.
-  private func sourceEntry() throws(AudioUnitError) -> PropertyEntry? {
+  private func sourceEntry() throws(AudioUnitError) -> Entry? {
     guard [kAudioUnitProperty_SetRenderCallback, kAudioUnitProperty_MakeConnection].contains(id)
     else { return nil }
     let (unit, bus) = (unit, handle.output == nil ? element : 0)
@@ -168,13 +152,23 @@ struct UnitProperty {
     if count == 0 { return nil }
     guard bus < count else { throw .unit(.invalidElement(bus)) }
     if id == kAudioUnitProperty_MakeConnection {
-      return unsafe entry(bytes: MemoryLayout<AudioUnitConnection>.size) {
-        (data) throws(AudioUnitError) in try unsafe connect(data, to: bus)
-      }
+      return .unreadable(bytes: unsafe MemoryLayout<AudioUnitConnection>.size).setting(
+        try connect(to: bus))
     }
     return unsafe callbackEntry { (proc, data) throws(AudioUnitError) in
-      try translatingErrors { () throws(UnitError) in try unsafe unit.setCallback(proc, data, bus) }
+      try unsafe onUnit(unit.setCallback(proc, data, bus))
     }
+  }
+
+  private func name(of bus: Unit.Bus) throws(AudioUnitError) -> String {
+    guard let name = bus.name else { throw .unit(.notInUse("the bus has no name")) }
+    return name
+  }
+
+  private func setRate(_ rate: Float64, _ bus: Unit.Bus, _ side: Unit.Side) throws(AudioUnitError) {
+    var format = bus.format.streamDescription
+    format.mSampleRate = rate
+    try set(format, side)
   }
 
   private func set(_ format: AudioStreamBasicDescription, _ side: Unit.Side)
@@ -187,94 +181,84 @@ struct UnitProperty {
             + "\(format.mChannelsPerFrame) channels, flags \(format.mFormatFlags), "
             + "\(format.mBytesPerFrame) bytes a frame, \(format.mSampleRate) Hz"))
     }
-    try translatingErrors { () throws(UnitError) in try unit.setFormat(wanted, side, element) }
+    try onUnit(unit.setFormat(wanted, side, element))
   }
 
   /// The entry of a callback, which an app also removes by passing nothing.
   private func callbackEntry(
     _ set: @escaping (cue_render_proc?, UnsafeMutableRawPointer?) throws(AudioUnitError) -> Void
-  ) -> PropertyEntry {
-    unsafe entry(bytes: MemoryLayout<AURenderCallbackStruct>.size) {
-      (data) throws(AudioUnitError) in
-      if unsafe data.isEmpty { return try set(nil, nil) }
-      let value = unsafe try input(data, AURenderCallbackStruct.self)
-      try unsafe set(
-        value.inputProc.map { unsafe unsafeBitCast($0, to: cue_render_proc.self) },
-        value.inputProcRefCon)
-    }
+  ) -> Entry {
+    .unreadable(bytes: unsafe MemoryLayout<AURenderCallbackStruct>.size).setting(
+      try unsafe pass(input.isEmpty ? AURenderCallbackStruct() : input.value(), to: set))
   }
 
-  private func connect(_ data: UnsafeRawBufferPointer, to bus: UInt32) throws(AudioUnitError) {
-    var source: UnitHandle?
-    var output: UInt32 = 0
-    if unsafe !data.isEmpty {
-      let connection = unsafe try input(data, AudioUnitConnection.self)
-      if unsafe connection.sourceAudioUnit != nil {
-        source = unsafe try UnitHandles.shared.unit(connection.sourceAudioUnit)
-      }
-      output = unsafe connection.sourceOutputNumber
-    }
-    try translatingErrors { () throws(UnitError) in
-      try unit.connect(source?.unit, output: output, to: bus)
-    }
+  private func pass(
+    _ callback: AURenderCallbackStruct,
+    to set: (cue_render_proc?, UnsafeMutableRawPointer?) throws(AudioUnitError) -> Void
+  ) throws(AudioUnitError) {
+    try unsafe set(
+      callback.inputProc.map { unsafe unsafeBitCast($0, to: cue_render_proc.self) },
+      callback.inputProcRefCon)
+  }
+
+  private func connect(to bus: UInt32) throws(AudioUnitError) {
+    let connection =
+      unsafe input.isEmpty ? AudioUnitConnection() : try input.value(AudioUnitConnection.self)
+    let source =
+      unsafe connection.sourceAudioUnit == nil
+      ? nil : try UnitHandles.shared.unit(connection.sourceAudioUnit)
+    let output = unsafe connection.sourceOutputNumber
+    try onUnit(unit.connect(source?.unit, output: output, to: bus))
   }
 
   // MARK: Output units
 
   /// The entry of a property of output units; nil if it is none. Element 1 records, all others play.
-  private func entry(of output: OutputUnit) throws(AudioUnitError) -> PropertyEntry? {
+  private func entry(of output: OutputUnit) throws(AudioUnitError) -> Entry? {
     let isInput = element == 1
     switch id {
     case kAudioOutputUnitProperty_CurrentDevice:
-      return entry(get: {
-        HardwareObjects.shared.device(ofServer: output.hardware.serverName).id
-      }) { (number) throws(AudioUnitError) in
-        let device: DeviceObject
-        do throws(HardwareError) { device = try HardwareObjects.shared.device(number) } catch {
-          throw .unit(.invalidValue(error.reason))
-        }
-        try translatingErrors { () throws(UnitError) in try output.setHardware(device.device) }
-      }
-    case kAudioOutputUnitProperty_IsRunning: return entry(flag: output.isRunning)
-    case kAudioUnitProperty_CPULoad: return entry(get: { Float32(output.load) })
+      return .value(HardwareObjects.shared.device(ofServer: output.hardware.serverName).id).setting(
+        try setDevice(input.value(), output))
+    case kAudioOutputUnitProperty_IsRunning: return .flag(output.isRunning)
+    case kAudioUnitProperty_CPULoad: return .value(Float32(output.load))
     case kAudioOutputUnitProperty_EnableIO:
-      return entry(flag: isInput ? output.records : output.plays) {
-        (isOn) throws(AudioUnitError) in
-        try translatingErrors { () throws(UnitError) in
-          if isInput { try output.setRecords(isOn) } else { try output.setPlays(isOn) }
-        }
-      }
+      return .flag(isInput ? output.records : output.plays).setting(
+        try onUnit(input.flag(), isInput ? output.setRecords : output.setPlays))
     case kAudioOutputUnitProperty_HasIO:
-      return entry(
-        flag: try translatingErrors { () throws(UnitError) in
-          try output.hasDirection(isInput ? .input : .output)
-        })
+      let hasIO = try onUnit(output.hasDirection(isInput ? .input : .output))
+      return .flag(hasIO)
     case kAudioOutputUnitProperty_SetInputCallback:
       return unsafe callbackEntry { proc, data in unsafe output.setInputProc(proc, data) }
     case kAudioOutputUnitProperty_StartTimestampsAtZero:
-      return entry(flag: output.countsFromZero) { output.setCountsFromZero($0) }
+      return .flag(output.countsFromZero).setting(output.setCountsFromZero(try input.flag()))
     case kAudioOutputUnitProperty_ChannelMap:
       let bus = isInput ? 1 : 0
-      let count = try translatingErrors { () throws(UnitError) in
-        try output.bus(.output, UInt32(bus)).format.channels
-      }
+      let count = try onUnit(output.bus(.output, UInt32(bus)).format.channels)
       let map = output.channelMap(bus) ?? (0..<Int32(count)).map { $0 }
-      return unsafe entry(CopiedValue(array: map)) { data in
-        // In the global scope it does not say for which side it is.
-        if scope == kAudioUnitScope_Global { return }
-        let map = (0..<data.count / 4).map {
-          unsafe data.loadUnaligned(fromByteOffset: 4 * $0, as: Int32.self)
-        }
-        output.setChannelMap(map.isEmpty ? nil : map, bus)
-      }
+      return .copied(CopiedValue(array: map)).setting(setChannelMap(input.array(), output, bus))
     default: return nil
     }
+  }
+
+  private func setDevice(_ number: AudioObjectID, _ output: OutputUnit) throws(AudioUnitError) {
+    let device: DeviceObject
+    do throws(HardwareError) { device = try HardwareObjects.shared.device(number) } catch {
+      throw .unit(.invalidValue(error.reason))
+    }
+    try onUnit(output.setHardware(device.device))
+  }
+
+  private func setChannelMap(_ map: [Int32], _ output: OutputUnit, _ bus: Int) {
+    // In the global scope it does not say for which side it is.
+    if scope == kAudioUnitScope_Global { return }
+    output.setChannelMap(map.isEmpty ? nil : map, bus)
   }
 
   // MARK: The device's properties
 
   /// The entry of a property of an output unit's device.
-  private func deviceEntry() throws(AudioUnitError) -> PropertyEntry {
+  private func deviceEntry() throws(AudioUnitError) -> Entry {
     guard let output = handle.output else { throw .unit(.invalidProperty(id)) }
     let object = HardwareObjects.shared.device(ofServer: output.hardware.serverName).id
     let direction: AudioObjectPropertyScope =
@@ -285,18 +269,24 @@ struct UnitProperty {
       }
     let address = AudioObjectPropertyAddress(mSelector: id, mScope: direction, mElement: 0)
     do throws(HardwareError) {
-      let value = try hardwareValue(object, address)
-      guard try isHardwareValueSettable(object, address) else { return entry(value) }
-      return unsafe entry(value) { (data) throws(AudioUnitError) in
-        handle.note(id, scope: scope, element: element)
-        do throws(HardwareError) {
-          try unsafe setHardwareValue(object, address, UInt32(data.count), data.baseAddress)
-        } catch {
-          throw .hardware(error)
-        }
-      }
+      let request = unsafe HardwareRequest(object, address)
+      let value = try request.value()
+      return .copied(value).setting(if: try request.isSettable, try setOfDevice(object, address))
     } catch {
       if case .unknownProperty = error { throw .unit(.invalidProperty(id)) }
+      throw .hardware(error)
+    }
+  }
+
+  private func setOfDevice(_ object: AudioObjectID, _ address: AudioObjectPropertyAddress)
+    throws(AudioUnitError)
+  {
+    handle.note(id, scope: scope, element: element)
+    do throws(HardwareError) {
+      try unsafe HardwareRequest(
+        object, address, data: input.bytes.baseAddress, dataBytes: UInt32(input.byteCount)
+      ).set()
+    } catch {
       throw .hardware(error)
     }
   }

@@ -6,10 +6,10 @@ import Logging
 import System
 
 /// Runs an AudioFile operation and converts its error.
-private func onAudioFile<Result>(
-  _ body: () throws(AudioFileFailure) -> Result
-) throws(ExtAudioFileError) -> Result {
-  do throws(AudioFileFailure) { return try body() } catch { throw .audioFile(error) }
+private func onAudioFile<Result>(_ call: @autoclosure () throws(AudioFileFailure) -> Result)
+  throws(ExtAudioFileError) -> Result
+{
+  do throws(AudioFileFailure) { return try call() } catch { throw .audioFile(error) }
 }
 
 private func file(_ handle: ExtAudioFileRef) throws(ExtAudioFileError) -> ExtAudioFileCore {
@@ -58,12 +58,8 @@ public func openExtAudioFile(
   answer("ExtAudioFileOpenURL") { () throws(ExtAudioFileError) in
     try unsafe putHandle(in: outExtAudioFile, of: ExtAudioFileCore.all) {
       () throws(ExtAudioFileError) in
-      let media = try onAudioFile { () throws(AudioFileFailure) in
-        let path = try unsafe path(of: inURL)
-        return try onFile { () throws(SoundFileError) in
-          try MediaFiles.open(path: path, decodesOthers: true)
-        }
-      }
+      let path = try unsafe onAudioFile(path(of: inURL))
+      let media = try onAudioFile(onFile(MediaFiles.open(path: path, decodesOthers: true)))
       if let warning = media.warning { log.warning("ExtAudioFileOpenURL: \(warning)") }
       return try own(media, isWriting: false)
     }
@@ -79,10 +75,8 @@ public func ExtAudioFileWrapAudioFileID(
   answer("ExtAudioFileWrapAudioFileID") { () throws(ExtAudioFileError) in
     try unsafe putHandle(in: outExtAudioFile, of: ExtAudioFileCore.all) {
       () throws(ExtAudioFileError) in
-      let media = try onAudioFile { () throws(AudioFileFailure) in
-        inForWriting
-          ? try unsafe OpenFile.find(inFileID).media : try unsafe OpenFile.readable(inFileID)
-      }
+      let media = try unsafe onAudioFile(
+        inForWriting ? OpenFile.find(inFileID).media : OpenFile.readable(inFileID))
       guard media.isWritable || !inForWriting else {
         throw .audioFile(.file(SoundFileError(.notForWriting, path: media.path)))
       }
@@ -130,11 +124,9 @@ public func createExtAudioFile(
   answer("ExtAudioFileCreateWithURL") { () throws(ExtAudioFileError) in
     try unsafe putHandle(in: outExtAudioFile, of: ExtAudioFileCore.all) {
       () throws(ExtAudioFileError) in
-      let (kind, lacksRate) = try onAudioFile { () throws(AudioFileFailure) in
-        try unsafe newKindOrRate(inFileType, inStreamDesc)
-      }
+      let (kind, lacksRate) = try unsafe onAudioFile(newKindOrRate(inFileType, inStreamDesc))
       let layout = try unsafe layout(at: inChannelLayout, channels: kind.format.channels)
-      let filePath = try onAudioFile { () throws(AudioFileFailure) in try unsafe path(of: inURL) }
+      let filePath = try unsafe onAudioFile(path(of: inURL))
       if let layout, !kind.container.canStore(layout, with: kind.format) {
         // Checked first, so that an existing file is not erased in vain.
         throw .audioFile(
@@ -142,14 +134,12 @@ public func createExtAudioFile(
             SoundFileError(
               .notSupported("the file cannot store this channel layout"), path: filePath)))
       }
-      let media = try onAudioFile { () throws(AudioFileFailure) in
-        let flags = AudioFileFlags(rawValue: inFlags)
-        return try onFile { () throws(SoundFileError) in
-          try MediaFiles.create(
+      let flags = AudioFileFlags(rawValue: inFlags)
+      let media = try onAudioFile(
+        onFile(
+          MediaFiles.create(
             path: filePath, container: kind.container, format: kind.format,
-            isReplacing: flags.contains(.eraseFile), dataAlignment: flags.dataAlignment)
-        }
-      }
+            isReplacing: flags.contains(.eraseFile), dataAlignment: flags.dataAlignment)))
       do throws(ExtAudioFileError) {
         return try own(media, isWriting: true, lacksRate: lacksRate, layout: layout)
       } catch {
@@ -254,17 +244,13 @@ public func ExtAudioFileGetPropertyInfo(
 ) -> OSStatus {
   unsafe withFile(inExtAudioFile, "ExtAudioFileGetPropertyInfo") {
     (core) throws(ExtAudioFileError) in
-    let isConfig = inPropertyID == kExtAudioFileProperty_ConverterConfig
-    let isSettable = core.isSettable(inPropertyID)
-    var size = isConfig ? MemoryLayout<UInt>.size : 0
-    do throws(ExtAudioFileError) {
-      if !isConfig { size = try core.property(inPropertyID).count }
-    } catch {
-      // A property that can be set may have no value yet.
-      guard isSettable, case .invalidProperty = error else { throw error }
+    let input = PropertyInput<ExtAudioFileError>(inPropertyID)
+    guard let entry = ExtAudioFileProperty(file: core, input: input).entry() else {
+      throw .invalidProperty(inPropertyID)
     }
+    let size = try entry.presentSize(missing: .invalidProperty(inPropertyID))
     unsafe outSize?.pointee = UInt32(size)
-    unsafe outWritable?.pointee = isSettable
+    unsafe outWritable?.pointee = entry.write != nil
   }
 }
 
@@ -277,11 +263,11 @@ public func ExtAudioFileGetProperty(
   unsafe withFile(
     inExtAudioFile, "ExtAudioFileGetProperty", needs: ioPropertyDataSize, outPropertyData
   ) { (core) throws(ExtAudioFileError) in
-    let room = unsafe Int(ioPropertyDataSize.pointee)
-    let value = try core.property(inPropertyID)
-    guard value.count <= room else { throw .propertySize(inPropertyID, room) }
-    unsafe outPropertyData.copyMemory(from: value, byteCount: value.count)
-    unsafe ioPropertyDataSize.pointee = UInt32(value.count)
+    let input = unsafe PropertyInput<ExtAudioFileError>(
+      inPropertyID, outPropertyData, ioPropertyDataSize.pointee)
+    try unsafe input.copy(
+      ExtAudioFileProperty(file: core, input: input).entry(), ioPropertyDataSize,
+      missing: .invalidProperty(inPropertyID))
   }
 }
 
@@ -293,137 +279,128 @@ public func ExtAudioFileSetProperty(
 ) -> OSStatus {
   unsafe withFile(inExtAudioFile, "ExtAudioFileSetProperty") {
     (core) throws(ExtAudioFileError) in
-    guard let bytes = unsafe copyBytes(at: inPropertyData, count: inPropertyDataSize) else {
-      throw .badArgument("the value is NULL")
+    let input = try unsafe PropertyInput<ExtAudioFileError>(
+      inPropertyID, given: inPropertyData, inPropertyDataSize)
+    guard let write = ExtAudioFileProperty(file: core, input: input).entry()?.write else {
+      throw .invalidProperty(inPropertyID)
     }
-    try core.setProperty(inPropertyID, bytes)
+    try write()
   }
 }
 
-extension ExtAudioFileCore {
-  fileprivate func isSettable(_ id: ExtAudioFilePropertyID) -> Bool {
-    switch id {
-    case kExtAudioFileProperty_FileChannelLayout, kExtAudioFileProperty_ClientDataFormat,
-      kExtAudioFileProperty_ClientChannelLayout, kExtAudioFileProperty_CodecManufacturer,
-      kExtAudioFileProperty_ConverterConfig, kExtAudioFileProperty_IOBufferSizeBytes:
-      return true
-    case kExtAudioFileProperty_PacketTable:
-      if case .packets = file.format { return true }
-      return false
-    default: return false
-    }
-  }
+/// A property of an extended audio file, and what the app passes with it.
+private struct ExtAudioFileProperty {
+  typealias Entry = PropertyEntry<ExtAudioFileError>
 
-  /// Returns the bytes of a property's value.
-  fileprivate func property(_ id: ExtAudioFilePropertyID) throws(ExtAudioFileError) -> [UInt8] {
-    switch id {
-    case kExtAudioFileProperty_FileDataFormat:
-      return PropertyBytes.of([fileDescription])
+  let file: ExtAudioFileCore
+  let input: PropertyInput<ExtAudioFileError>
+
+  /// Returns the property's entry; nil if there is no such property.
+  func entry() -> Entry? {
+    switch input.id {
+    case kExtAudioFileProperty_FileDataFormat: .value(file.fileDescription)
     case kExtAudioFileProperty_FileChannelLayout:
-      guard let fileLayout else { throw .invalidProperty(id) }
-      return fileLayout.bytes
+      .copied(file.fileLayout.map { CopiedValue(bytes: $0.bytes) }).setting(
+        try file.setFileLayout(layout()))
     case kExtAudioFileProperty_ClientDataFormat:
       // The client format defaults to the file's format.
-      return PropertyBytes.of([client?.streamDescription ?? fileDescription])
+      .value(file.client?.streamDescription ?? file.fileDescription).setting(
+        try setClient(input.value()))
     case kExtAudioFileProperty_ClientChannelLayout:
-      guard let layout = layoutOfClient else { throw .invalidProperty(id) }
-      return layout.bytes
+      .copied(file.layoutOfClient.map { CopiedValue(bytes: $0.bytes) }).setting(
+        try file.setClientLayout(layout()))
     case kExtAudioFileProperty_CodecManufacturer:
-      return PropertyBytes.of([kAppleSoftwareAudioCodecManufacturer])
-    case kExtAudioFileProperty_AudioConverter: return PropertyBytes.of([handleOfConverter])
-    case kExtAudioFileProperty_AudioFile: return PropertyBytes.of([fileHandle])
-    case kExtAudioFileProperty_FileMaxPacketSize:
-      return PropertyBytes.of([UInt32(clamping: try maximumPacketBytes)])
-    case kExtAudioFileProperty_ClientMaxPacketSize:
-      guard let client else {
-        throw .order("the client's format is to be set before its packets are known")
-      }
-      return PropertyBytes.of([UInt32(client.bytesPerPacket)])
-    case kExtAudioFileProperty_FileLengthFrames: return PropertyBytes.of([try length])
-    case kExtAudioFileProperty_IOBufferSizeBytes:
-      return PropertyBytes.of([UInt32(reader?.bufferBytes ?? writer?.bufferBytes ?? 0)])
-    case kExtAudioFileProperty_PacketTable:
-      guard let table = try packetTable else { throw .invalidProperty(id) }
-      return PropertyBytes.of([AudioFilePacketTableInfo(table)])
-    default: throw .invalidProperty(id)
-    }
-  }
-
-  private var maximumPacketBytes: Int {
-    get throws(ExtAudioFileError) {
-      let bytes: Int
-      if writer != nil, case .packets = file.format {
-        bytes = converter?.maximumOutputPacketBytes ?? 0
-      } else {
-        do throws(SoundFileError) { bytes = try file.maximumPacketBytes } catch {
-          throw .audioFile(.file(error))
-        }
-      }
-      guard bytes > 0 else { throw .packetSizeUnknown }
-      return bytes
-    }
-  }
-
-  private var packetTable: PacketTable? {
-    get throws(ExtAudioFileError) {
-      if let table = reader?.table ?? writer?.table { return table }
-      do throws(SoundFileError) { return try file.packetTable } catch {
-        throw .audioFile(.file(error))
-      }
-    }
-  }
-
-  fileprivate func setProperty(_ id: ExtAudioFilePropertyID, _ bytes: [UInt8])
-    throws(ExtAudioFileError)
-  {
-    func value<Value: BitwiseCopyable>(_ type: Value.Type) throws(ExtAudioFileError) -> Value {
-      guard bytes.count >= MemoryLayout<Value>.size else { throw .propertySize(id, bytes.count) }
-      return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: Value.self) }
-    }
-    switch id {
-    case kExtAudioFileProperty_ClientDataFormat:
-      let description = try value(AudioStreamBasicDescription.self)
-      guard description.mFormatID == kAudioFormatLinearPCM else { throw .clientNotPCM }
-      guard let format = ConverterFormat(description) else {
-        throw .format("the client's format contradicts itself, or cannot be converted")
-      }
-      try setClient(format)
-    case kExtAudioFileProperty_ClientChannelLayout:
-      guard let layout = ChannelLayout(bytes) else { throw .propertySize(id, bytes.count) }
-      try setClientLayout(layout)
-    case kExtAudioFileProperty_FileChannelLayout:
-      guard let layout = ChannelLayout(bytes) else { throw .propertySize(id, bytes.count) }
-      try setFileLayout(layout)
-    case kExtAudioFileProperty_CodecManufacturer:
-      let manufacturer = try value(UInt32.self)
-      guard [0, kAppleSoftwareAudioCodecManufacturer].contains(manufacturer) else {
-        throw .converter(
-          .formatNotSupported("there are no codecs of '\(fourCharacters(manufacturer))'"))
-      }
+      .value(kAppleSoftwareAudioCodecManufacturer).setting(try checkManufacturer(input.value()))
     case kExtAudioFileProperty_ConverterConfig:
-      // The converter's settings are read for every packet, so there is nothing to update.
-      guard try value(UInt.self) == 0 else {
-        throw .badArgument("the only configuration is NULL: set the converter's properties")
-      }
+      .unreadable(bytes: MemoryLayout<UInt>.size).setting(try checkConfiguration(input.value()))
+    case kExtAudioFileProperty_AudioConverter: .value(file.handleOfConverter)
+    case kExtAudioFileProperty_AudioFile: .value(file.fileHandle)
+    case kExtAudioFileProperty_FileMaxPacketSize:
+      .value(UInt32(clamping: try maximumPacketBytes()))
+    case kExtAudioFileProperty_ClientMaxPacketSize: .value(UInt32(try clientPacketBytes()))
+    case kExtAudioFileProperty_FileLengthFrames: .value(try file.length)
     case kExtAudioFileProperty_IOBufferSizeBytes:
-      let size = Int(try value(UInt32.self))
-      guard (1...1 << 28).contains(size) else { throw .badArgument("a buffer of \(size) bytes") }
-      try endAsync()
-      reader?.bufferBytes = size
-      writer?.bufferBytes = size
+      .value(UInt32(file.reader?.bufferBytes ?? file.writer?.bufferBytes ?? 0)).setting(
+        try setBufferBytes(input.number()))
     case kExtAudioFileProperty_PacketTable:
-      let info = try value(AudioFilePacketTableInfo.self)
-      guard info.mNumberValidFrames >= 0, info.mPrimingFrames >= 0, info.mRemainderFrames >= 0,
-        info.mNumberValidFrames < 1 << 48
-      else { throw .badArgument("a packet table has negative frames, or too many") }
-      guard case .packets = file.format else { throw .invalidProperty(id) }
-      try endAsync()
-      let table = PacketTable(
-        validFrames: info.mNumberValidFrames, primingFrames: Int(info.mPrimingFrames),
-        remainderFrames: Int(info.mRemainderFrames))
-      reader?.table = table
-      writer?.table = table
-    default: throw .invalidProperty(id)
+      .copied(try packetTable().map { CopiedValue(AudioFilePacketTableInfo($0)) }).setting(
+        if: hasPackets, try setPacketTable(input.value()))
+    default: nil
     }
+  }
+
+  private var hasPackets: Bool {
+    if case .packets = file.file.format { true } else { false }
+  }
+
+  private func maximumPacketBytes() throws(ExtAudioFileError) -> Int {
+    let bytes =
+      file.writer != nil && hasPackets
+      ? file.converter?.maximumOutputPacketBytes ?? 0
+      : try onAudioFile(onFile(file.file.maximumPacketBytes))
+    guard bytes > 0 else { throw .packetSizeUnknown }
+    return bytes
+  }
+
+  private func clientPacketBytes() throws(ExtAudioFileError) -> Int {
+    guard let client = file.client else {
+      throw .order("the client's format is to be set before its packets are known")
+    }
+    return client.bytesPerPacket
+  }
+
+  private func packetTable() throws(ExtAudioFileError) -> PacketTable? {
+    if let table = file.reader?.table ?? file.writer?.table { return table }
+    return try onAudioFile(onFile(file.file.packetTable))
+  }
+
+  // MARK: Setting
+
+  private func layout() throws(ExtAudioFileError) -> ChannelLayout {
+    guard let layout = ChannelLayout(input.array()) else {
+      throw .propertySize(input.id, input.byteCount)
+    }
+    return layout
+  }
+
+  private func setClient(_ description: AudioStreamBasicDescription) throws(ExtAudioFileError) {
+    guard description.mFormatID == kAudioFormatLinearPCM else { throw .clientNotPCM }
+    guard let format = ConverterFormat(description) else {
+      throw .format("the client's format contradicts itself, or cannot be converted")
+    }
+    try file.setClient(format)
+  }
+
+  private func checkManufacturer(_ manufacturer: UInt32) throws(ExtAudioFileError) {
+    guard [0, kAppleSoftwareAudioCodecManufacturer].contains(manufacturer) else {
+      throw .converter(
+        .formatNotSupported("there are no codecs of '\(fourCharacters(manufacturer))'"))
+    }
+  }
+
+  /// The converter's settings are read for every packet, so there is nothing to update.
+  private func checkConfiguration(_ configuration: UInt) throws(ExtAudioFileError) {
+    guard configuration == 0 else {
+      throw .badArgument("the only configuration is NULL: set the converter's properties")
+    }
+  }
+
+  private func setBufferBytes(_ size: Int) throws(ExtAudioFileError) {
+    guard (1...1 << 28).contains(size) else { throw .badArgument("a buffer of \(size) bytes") }
+    try file.endAsync()
+    file.reader?.bufferBytes = size
+    file.writer?.bufferBytes = size
+  }
+
+  private func setPacketTable(_ info: AudioFilePacketTableInfo) throws(ExtAudioFileError) {
+    guard info.mNumberValidFrames >= 0, info.mPrimingFrames >= 0, info.mRemainderFrames >= 0,
+      info.mNumberValidFrames < 1 << 48
+    else { throw .badArgument("a packet table has negative frames, or too many") }
+    try file.endAsync()
+    let table = PacketTable(
+      validFrames: info.mNumberValidFrames, primingFrames: Int(info.mPrimingFrames),
+      remainderFrames: Int(info.mRemainderFrames))
+    file.reader?.table = table
+    file.writer?.table = table
   }
 }

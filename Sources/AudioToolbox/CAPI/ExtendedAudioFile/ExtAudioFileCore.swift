@@ -156,7 +156,7 @@ final class ExtAudioFileCore: @unchecked Sendable {
         "the layout has \(layout.channels) channels, the file \(file.format.channels)")
     }
     try endAsync()
-    if writer != nil, file.isSettable(kAudioFilePropertyChannelLayout) {
+    if writer != nil, file.takesLayout {
       do throws(SoundFileError) { try file.setLayout(layout) } catch {
         throw .audioFile(.file(error))
       }

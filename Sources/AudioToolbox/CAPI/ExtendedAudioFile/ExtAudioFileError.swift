@@ -2,7 +2,7 @@ import CAudioToolbox
 import Files
 
 /// The reason why an ExtAudioFile call fails. The text goes to the log, the code to the caller.
-enum ExtAudioFileError: APIFailure {
+enum ExtAudioFileError: PropertyFailure {
   case badArgument(String)
   case noFile
   case invalidProperty(ExtAudioFilePropertyID)
@@ -19,6 +19,10 @@ enum ExtAudioFileError: APIFailure {
   case asyncFailure(OSStatus)
   case audioFile(AudioFileFailure)
   case converter(AudioConverterError)
+
+  static func wrongSize(_ id: UInt32, needed: Int, size: Int) -> ExtAudioFileError {
+    .propertySize(id, size)
+  }
 
   init(_ error: MediaError) {
     switch error {

@@ -1,12 +1,13 @@
 import CAudioToolbox
 import CoreFoundation
 
-/// The value of a property of an audio object or of an audio unit.
+/// The value of a property, which is copied to the app's memory.
 struct CopiedValue {
   private enum Content {
     case bytes([UInt8])
-    /// A Core Foundation object, which the caller releases.
-    case object(AnyObject)
+    /// Bytes with references to Core Foundation objects, which the caller releases. They are made when they
+    /// are copied.
+    case made(byteCount: Int, () -> [UInt8])
   }
   private let content: Content
   /// Size in bytes of an item, for arrays: `write` copies as many whole items as fit. Nil for a value that
@@ -15,13 +16,18 @@ struct CopiedValue {
 
   /// A number or a structure.
   init<Value: BitwiseCopyable>(_ value: Value) {
-    content = .bytes(unsafe withUnsafeBytes(of: value) { unsafe Array($0) })
-    itemBytes = nil
+    self.init(bytes: unsafe withUnsafeBytes(of: value) { unsafe Array($0) })
   }
 
+  /// An array. `write` cuts one that does not fit.
   init<Item: BitwiseCopyable>(array: [Item]) {
     content = .bytes(unsafe array.withUnsafeBytes { unsafe Array($0) })
     itemBytes = MemoryLayout<Item>.stride
+  }
+
+  /// An array that is copied whole or not at all.
+  init<Item: BitwiseCopyable>(whole items: [Item]) {
+    self.init(bytes: unsafe items.withUnsafeBytes { unsafe Array($0) })
   }
 
   /// A structure of variable length.
@@ -30,24 +36,29 @@ struct CopiedValue {
     itemBytes = nil
   }
 
-  init(string: String) { self.init(object: string.cfString) }
-
-  /// A Core Foundation object, which the caller releases.
-  init(object: AnyObject) {
-    content = .object(object)
+  /// Bytes with references to Core Foundation objects, which the caller releases.
+  init(byteCount: Int, made: @escaping () -> [UInt8]) {
+    content = .made(byteCount: byteCount, made)
     itemBytes = nil
   }
 
-  /// A C string. `write` cuts one that does not fit.
-  init(cString: String) {
-    content = .bytes(Array(cString.utf8) + [0])
-    itemBytes = 1
+  /// A Core Foundation object, which the caller releases.
+  init(object: AnyObject) {
+    self.init(byteCount: MemoryLayout<UInt>.size) {
+      let address = unsafe UInt(bitPattern: Unmanaged.passRetained(object).toOpaque())
+      return unsafe withUnsafeBytes(of: address) { unsafe Array($0) }
+    }
   }
+
+  init(string: String) { self.init(object: string.cfString) }
+
+  /// A C string. `write` cuts one that does not fit.
+  init(cString: String) { self.init(array: Array(cString.utf8) + [0]) }
 
   var byteCount: Int {
     switch content {
     case .bytes(let bytes): bytes.count
-    case .object: MemoryLayout<UInt>.size
+    case .made(let byteCount, _): byteCount
     }
   }
 
@@ -55,30 +66,22 @@ struct CopiedValue {
   ///
   /// - Returns: The number of bytes written; nil if the memory is too small.
   func write(to memory: UnsafeMutableRawBufferPointer) -> Int? {
+    let room = memory.count
+    let count = itemBytes.map { min(byteCount, room / $0 * $0) } ?? byteCount
+    guard count <= room else { return nil }
     switch content {
-    case .bytes(let bytes):
-      let room = memory.count
-      let count = itemBytes.map { min(bytes.count, room / $0 * $0) } ?? bytes.count
-      guard count <= room else { return nil }
-      unsafe memory.copyBytes(from: bytes.prefix(count))
-      return count
-    case .object(let object):
-      guard memory.count >= byteCount else { return nil }
-      let address = unsafe UInt(bitPattern: Unmanaged.passRetained(object).toOpaque())
-      unsafe memory.storeBytes(of: address, as: UInt.self)
-      return byteCount
+    case .bytes(let bytes): unsafe memory.copyBytes(from: bytes.prefix(count))
+    case .made(_, let make): unsafe memory.copyBytes(from: make())
     }
+    return count
   }
 
   /// Copies as much of the value as there is memory for; of an object all or nothing.
   ///
   /// - Returns: The number of bytes written.
   func writePart(to memory: UnsafeMutableRawBufferPointer) -> Int {
-    switch content {
-    case .bytes(let bytes):
-      unsafe memory.copyBytes(from: bytes.prefix(memory.count))
-      return min(bytes.count, memory.count)
-    case .object: return unsafe write(to: memory) ?? 0
-    }
+    guard case .bytes(let bytes) = content else { return unsafe write(to: memory) ?? 0 }
+    unsafe memory.copyBytes(from: bytes.prefix(memory.count))
+    return min(bytes.count, memory.count)
   }
 }

@@ -1,0 +1,181 @@
+import CAudioToolbox
+
+/// The reason why a call for a property fails.
+protocol PropertyFailure: APIFailure {
+  /// Creates the failure for a value that does not have the property's size.
+  static func wrongSize(_ id: UInt32, needed: Int, size: Int) -> Self
+  /// Creates the failure for memory that has no room for a value.
+  static func noRoom(_ id: UInt32, size: Int, room: Int) -> Self
+}
+
+extension PropertyFailure {
+  static func noRoom(_ id: UInt32, size: Int, room: Int) -> Self {
+    .wrongSize(id, needed: size, size: room)
+  }
+}
+
+/// What an app passes with a property: a new value, or a question that the value answers. Empty if the app
+/// passes nothing.
+@safe
+struct PropertyInput<Failure: PropertyFailure> {
+  let id: UInt32
+  let bytes: UnsafeRawBufferPointer
+
+  /// The app passes nothing.
+  init(_ id: UInt32) { unsafe self.init(id, nil, 0) }
+
+  init(_ id: UInt32, _ start: UnsafeRawPointer?, _ size: UInt32) {
+    self.id = id
+    let count = UInt(bitPattern: start) == 0 ? 0 : Int(size)
+    unsafe bytes = UnsafeRawBufferPointer(start: start, count: count)
+  }
+
+  /// - Parameter start: NULL is a mistake unless there are no bytes.
+  init(_ id: UInt32, given start: UnsafeRawPointer?, _ size: UInt32) throws(Failure) {
+    unsafe self.init(id, start, size)
+    if isEmpty, size > 0 { throw .badArgument("the value is NULL") }
+  }
+
+  var isEmpty: Bool { byteCount == 0 }
+  var byteCount: Int { unsafe bytes.count }
+
+  /// Returns the value at the beginning of the bytes. More bytes may follow.
+  func value<Value: BitwiseCopyable>(_ type: Value.Type = Value.self) throws(Failure) -> Value {
+    guard byteCount >= MemoryLayout<Value>.size else {
+      throw .wrongSize(id, needed: MemoryLayout<Value>.size, size: byteCount)
+    }
+    return unsafe bytes.loadUnaligned(as: type)
+  }
+
+  /// Returns a number as an integer.
+  func number() throws(Failure) -> Int { Int(try value(UInt32.self)) }
+
+  func flag() throws(Failure) -> Bool { try value(UInt32.self) != 0 }
+
+  /// Returns a pointer to the app's structure.
+  func pointer<Value>(to type: Value.Type = Value.self) throws(Failure)
+    -> UnsafeMutablePointer<Value>
+  {
+    guard byteCount >= MemoryLayout<Value>.size, let address = unsafe bytes.baseAddress else {
+      throw .wrongSize(id, needed: MemoryLayout<Value>.size, size: byteCount)
+    }
+    return unsafe UnsafeMutableRawPointer(mutating: address).assumingMemoryBound(to: type)
+  }
+
+  /// Copies an entry's value to the app's memory, and stores the number of bytes.
+  ///
+  /// - Parameters:
+  ///   - missing: The failure if there is no value.
+  ///   - least: Number of bytes of a list that must fit at least, unless it is empty.
+  func copy(
+    _ entry: PropertyEntry<Failure>?, _ size: UnsafeMutablePointer<UInt32>,
+    missing: @autoclosure () -> Failure, least: Int = 0
+  ) throws(Failure) {
+    guard let value = try entry?.read?() else { throw missing() }
+    let memory = unsafe UnsafeMutableRawBufferPointer(mutating: bytes)
+    guard let count = unsafe value.write(to: memory), count >= min(least, value.byteCount) else {
+      throw .noRoom(id, size: value.byteCount, room: byteCount)
+    }
+    unsafe size.pointee = UInt32(count)
+  }
+
+  /// Returns the whole values among the bytes.
+  func array<Value: BitwiseCopyable>(of type: Value.Type = Value.self) -> [Value] {
+    let stride = MemoryLayout<Value>.stride
+    return (0..<byteCount / stride).map {
+      unsafe bytes.loadUnaligned(fromByteOffset: $0 * stride, as: type)
+    }
+  }
+}
+
+/// What an object does with one of its properties: the functions for its size, for reading and for setting
+/// answer from it. It evaluates the expressions that it is made of when a function needs them.
+struct PropertyEntry<Failure: PropertyFailure> {
+  /// Size of the value in bytes; nil if only the value tells.
+  private let byteCount: Int?
+  /// Returns the value, nil if there is none now; nil for a property that is not read.
+  let read: (() throws(Failure) -> CopiedValue?)?
+  /// Sets the value; nil for a property that is only read.
+  private(set) var write: (() throws(Failure) -> Void)?
+
+  /// True for a number of 32 bits.
+  var isWord: Bool { byteCount == 4 }
+
+  /// Size of the value in bytes; 0 if there is none now.
+  var size: Int {
+    get throws(Failure) {
+      if let byteCount { return byteCount }
+      return try read?()?.byteCount ?? 0
+    }
+  }
+
+  /// Returns the size in bytes of the value that there is now; 0 if there is none and it can be set.
+  ///
+  /// - Parameter missing: The failure if there is none.
+  func presentSize(missing: Failure) throws(Failure) -> Int {
+    guard let read else { return byteCount ?? 0 }
+    guard let value = try read() else {
+      if write == nil { throw missing }
+      return 0
+    }
+    return value.byteCount
+  }
+
+  /// The entry of a number or a structure.
+  static func value<Value: BitwiseCopyable>(
+    _ value: @autoclosure @escaping () throws(Failure) -> Value
+  ) -> Self {
+    Self(byteCount: MemoryLayout<Value>.size) { () throws(Failure) in CopiedValue(try value()) }
+  }
+
+  /// The entry of a structure that asks a question, which the value answers; zeros without a question.
+  static func answer<Value: BitwiseCopyable>(
+    _ input: PropertyInput<Failure>, _ answer: @escaping (Value) throws(Failure) -> Value?
+  ) -> Self {
+    let size = MemoryLayout<Value>.size
+    return Self(byteCount: size) { () throws(Failure) in
+      if input.isEmpty { return CopiedValue(bytes: [UInt8](repeating: 0, count: size)) }
+      guard input.byteCount >= size else {
+        throw .noRoom(input.id, size: size, room: input.byteCount)
+      }
+      return try answer(input.value()).map { CopiedValue($0) }
+    }
+  }
+
+  /// The entry of a switch: 0 or 1.
+  static func flag(_ isOn: @autoclosure @escaping () throws(Failure) -> Bool) -> Self {
+    value(try isOn() ? 1 : 0 as UInt32)
+  }
+
+  /// The entry of a Core Foundation object, which the caller releases.
+  static func object(_ object: @autoclosure @escaping () throws(Failure) -> AnyObject) -> Self {
+    Self(byteCount: MemoryLayout<UInt>.size) { () throws(Failure) in
+      CopiedValue(object: try object())
+    }
+  }
+
+  static func string(_ text: @autoclosure @escaping () throws(Failure) -> String) -> Self {
+    object(try text().cfString)
+  }
+
+  /// The entry of a value of variable length, or of one that may be missing.
+  ///
+  /// - Parameter bytes: Size of the value, if it is known.
+  static func copied(
+    bytes: Int? = nil, _ value: @autoclosure @escaping () throws(Failure) -> CopiedValue?
+  ) -> Self {
+    Self(byteCount: bytes, read: value)
+  }
+
+  /// The entry of a value that is not read.
+  static func unreadable(bytes: Int) -> Self { Self(byteCount: bytes, read: nil) }
+
+  /// The entry with an expression that sets the value.
+  func setting(
+    if isSettable: Bool = true, _ body: @autoclosure @escaping () throws(Failure) -> Void
+  ) -> Self {
+    var entry = self
+    if isSettable { entry.write = body }
+    return entry
+  }
+}
