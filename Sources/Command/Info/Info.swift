@@ -36,8 +36,11 @@ struct Info: ParsableCommand {
     for path in files {
       do throws(SoundFileError) {
         let file = try MediaFiles.openAny(path: path)
-        let report = try FileReport(file, Measurement(file, measuring))
-        for words in [file.warning, file.notice] { if let words { Screen.shared.remark(words) } }
+        let measurement = try Measurement(file, measuring)
+        let report = try FileReport(file, measurement)
+        let faults = [file.warning].compactMap { $0 } + measurement.faults
+        for words in faults + [file.notice].compactMap({ $0 }) { Screen.shared.remark(words) }
+        if !faults.isEmpty { failed = true }
         if json { reports.append(report) } else { print(report.words) }
       } catch {
         Screen.shared.remark(error.description)
