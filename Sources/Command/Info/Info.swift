@@ -11,11 +11,12 @@ import Timeline
 struct Info: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Describe sound files.",
-    discussion: onlyExamples(
-      "cuejack info take.wav",
-      "cuejack info --json *.wav *.m4a",
-      "cuejack info --loudness --checksum take.flac",
-      "cuejack info --waveform take.svg --spectrum take.png take.wav"))
+    discussion: "The exit code is 1 if a file cannot be read or is damaged."
+      + examples(
+        "cuejack info take.wav",
+        "cuejack info --json *.wav *.m4a",
+        "cuejack info --loudness --checksum take.flac",
+        "cuejack info --waveform take.svg --spectrum take.png take.wav"))
 
   @Flag(help: "Print an array of JSON objects, one for each file that can be read.")
   var json = false

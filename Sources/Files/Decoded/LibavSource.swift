@@ -70,12 +70,18 @@ enum LibavType: String, CaseIterable {
     in store: any ByteStore, from end: Int64
   ) throws(SoundFileError) -> Int64? {
     var place = end
+    // WavPack may end with blocks without frames, for a checksum for example.
+    while self == .wavPack, let head = try store.bytes(at: place, count: 32),
+      LibavType(start: head) == self, head[20..<24].allSatisfy({ $0 == 0 })
+    {
+      place += 8 + Int64(Bytes(head).unsigned(at: 4, bytes: 4, bigEndian: false))
+    }
     // Musepack has packets without sound: two letters and a size, which counts them.
-    while self == .musepack8, let head = try store.bytes(at: place, count: 3),
+    while self == .musepack8, let head = try store.bytes(at: place, count: 4),
       ["SE", "ST", "CT"].contains(where: { head.starts(with: $0.utf8) }), head[2] & 0x7F > 2
     {
-      guard let low = try store.bytes(at: place + 3, count: 1)?.first else { return nil }
-      place += head[2] < 0x80 ? Int64(head[2]) : Int64(head[2] & 0x7F) << 7 | Int64(low & 0x7F)
+      place +=
+        head[2] < 0x80 ? Int64(head[2]) : Int64(head[2] & 0x7F) << 7 | Int64(head[3] & 0x7F)
     }
     place = try ID3Tag.endOfTags(in: store, from: place)
     guard case let count = try Int(max(0, min(28, store.byteCount() - place))), count >= 12,

@@ -155,7 +155,7 @@ enum FrameKind: CaseIterable {
 /// padding.
 struct FreeFormat {
   /// Bits of the header that are the same in all frames.
-  private let form: [UInt8]
+  private let form: UInt16
   /// Bytes of a frame without padding.
   private let bytes: Int
 
@@ -198,11 +198,11 @@ struct FreeFormat {
   }
 
   /// The bits of a header that are the same in all frames; nil if its bit rate is given.
-  private static func form(_ b: [UInt8], at i: Int) -> [UInt8]? {
+  private static func form(_ b: [UInt8], at i: Int) -> UInt16? {
     guard b[i] == 0xFF, b[i + 1] & 0xE0 == 0xE0, b[i + 1] & 0x18 != 0x08,
       b[i + 1] & 0x06 != 0, b[i + 2] & 0xF0 == 0, b[i + 2] & 0x0C != 0x0C
     else { return nil }
-    return [b[i + 1], b[i + 2] & 0x0C]
+    return UInt16(b[i + 1]) << 8 | UInt16(b[i + 2] & 0x0C)
   }
 }
 

@@ -19,7 +19,9 @@ import Testing
         "sox",
         ["-n", "-R", "-D", "-r", "44100", "-c", "2"] + form
           + [source, "synth", "1.2", "pinknoise", "sine", "440", "vol", "0.4"])
-      try tool("wavpack", ["-q", source, "-o", folder.file("\(name).wv")])
+      // A block without frames has the checksum.
+      let sum = name == "24" ? ["-m"] : []
+      try tool("wavpack", ["-q", source, "-o", folder.file("\(name).wv")] + sum)
       if ["8", "16", "24"].contains(name) {
         try tool("ffmpeg", ["-v", "error", "-i", source, folder.file("\(name).tta")])
       }
