@@ -336,6 +336,8 @@ final class PacketScanner {
     }
   }
 
+  var hasFreeFormat: Bool { if case .frames(let finder) = sieve { finder.isFree } else { false } }
+
   // MARK: Between packets
 
   /// The end of the part of the file that holds the sound.

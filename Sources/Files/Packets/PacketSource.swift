@@ -21,8 +21,8 @@ struct PacketSource: Sendable {
   var chunks: [Chunk] = []
   /// Ranges of header packets, at which the decoder starts a new stream.
   var setups: [Range<Int64>] = []
-  /// True if the packets cannot be copied to another file: missing ones are listed, without bytes, or
-  /// the format changes.
+  /// True if the packets cannot be copied to another file: missing ones are listed, without bytes, the
+  /// format changes, or it is a free format, whose padding no writer stores.
   var hasSpecialPackets = false
   /// True if frames of unknown number are lost with bytes that are none.
   var lacksUnknownFrames = false
@@ -49,6 +49,7 @@ struct PacketSource: Sendable {
   mutating func finish(_ scanner: PacketScanner, _ store: any ByteStore) throws(SoundFileError) {
     hasSpecialPackets =
       scanner.missingFrames > 0 || format.framesPerPacket > 0 && index.frames > 0
+      || scanner.hasFreeFormat
     notice = scanner.change
     setups = scanner.setups
     table = table ?? information?.table(of: frames, each: format.framesPerPacket)

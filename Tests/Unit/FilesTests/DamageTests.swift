@@ -216,6 +216,8 @@ private typealias Heard = HeardFile
     let bytes = try free(rate)
     let heard = try Heard(bytes)
     #expect(heard.frames == 74_970 && heard.warning == nil && heard.missing.isEmpty)
+    let file = try MediaFiles.open(ReplayedStore(bytes))
+    #expect(try file.packetCount > 60 && !file.hasPlainPackets)
     let other = try #require(DecodedFile(ReplayedStore(bytes), container: .mp3))
     let samples = try storedSamples(other)
     #expect(samples.count == heard.samples.count)
