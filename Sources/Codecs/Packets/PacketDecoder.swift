@@ -16,7 +16,7 @@ package final class PacketDecoder {
   /// change of the rate.
   package var keepsRate = false
 
-  private let decoder: UnsafePointer<AVCodec>
+  private var decoder: UnsafePointer<AVCodec>
   private let extradata: [UInt8]
   /// The extradata of the stream that is decoded now. In a joined file it may differ from `extradata`, the first stream's.
   private var current: [UInt8]
@@ -32,6 +32,8 @@ package final class PacketDecoder {
   private var adapter: (rate: Double, resampler: Resampler)?
   /// Frames of the current packet that are still to be left out.
   private var trim = PacketTrim()
+  /// The bytes before a frame of MPEG Layer III, from the first frame of a free format on; nil until then.
+  private var reservoir: BitReservoir?
 
   /// Creates a decoder.
   ///
@@ -142,7 +144,7 @@ package final class PacketDecoder {
   ) throws(CodecError) {
     guard let packet = unsafe packet else { return try drain() }
     self.trim = trim
-    guard let bytes = packet.baseAddress, packet.count > 0 else {
+    guard packet.count > 0 else {
       throw CodecError(.badPacket("it is empty"))
     }
     guard packet.count <= Self.mostBytes else {
@@ -150,13 +152,31 @@ package final class PacketDecoder {
     }
     if unsafe isSetup(packet) {
       endAdapter()
-      current = unsafe Array(packet[8...])
+      current = unsafe Array(packet[(format.codec == .flac ? 8 : 0)...])
       return begin()
     }
     if isDrained { begin() }
-    guard unsafe ffmpeg.av_new_packet(codec.packet, CInt(packet.count)) == 0 else {
-      throw CodecError(.failed("no memory for a packet of \(packet.count) bytes"))
+    if format.codec == .mp3, reservoir == nil, packet.count > 2, unsafe packet[2] & 0xF0 == 0,
+      let units = unsafe ffmpeg.avcodec_find_decoder_by_name("mp3adufloat")
+    {
+      unsafe decoder = units
+      begin()
+      reservoir = BitReservoir()
     }
+    if let unit = unsafe reservoir?.unit(packet) {
+      let result = unsafe unit.withUnsafeBytes { bytes in
+        Result { () throws(CodecError) in try unsafe send(bytes) }
+      }
+      try result.get()
+    } else {
+      try unsafe send(packet)
+    }
+  }
+
+  private func send(_ packet: UnsafeRawBufferPointer) throws(CodecError) {
+    guard let bytes = packet.baseAddress,
+      unsafe ffmpeg.av_new_packet(codec.packet, CInt(packet.count)) == 0
+    else { throw CodecError(.failed("no memory for a packet of \(packet.count) bytes")) }
     defer { unsafe ffmpeg.av_packet_unref(codec.packet) }
     unsafe UnsafeMutableRawPointer(codec.packet.pointee.data)
       .copyMemory(from: bytes, byteCount: packet.count)
@@ -169,10 +189,14 @@ package final class PacketDecoder {
     }
   }
 
-  /// True for the head of a joined FLAC stream, which another stream's frames follow: its name and its
-  /// STREAMINFO.
+  /// True for the head of a joined stream, which another stream's packets follow: the name and the STREAMINFO of FLAC,
+  /// or the identification header of Opus.
   func isSetup(_ packet: UnsafeRawBufferPointer) -> Bool {
-    unsafe format.codec == .flac && packet.count == 42 && packet.starts(with: "fLaC".utf8)
+    switch format.codec {
+    case .flac: unsafe packet.count == 42 && packet.starts(with: "fLaC".utf8)
+    case .opus: unsafe packet.count >= 19 && packet.starts(with: "OpusHead".utf8)
+    default: false
+    }
   }
 
   private func drain() throws(CodecError) {
@@ -213,6 +237,7 @@ package final class PacketDecoder {
   private func begin() {
     isDrained = false
     adapter = nil
+    if reservoir != nil { reservoir = BitReservoir() }
     if let fresh = try? unsafe Self.opened(decoder, format, current) {
       codec = fresh
     } else {

@@ -140,6 +140,8 @@ struct Convert: ParsableCommand {
         }
         if !isWhole { failed = true }
       } catch let error as SoundFileError {
+        // A signal ends the wait for a pipe.
+        if let signal = signals.received { throw ExitCode(128 + signal) }
         Screen.shared.draw([])
         Screen.shared.complain("\(error)")
         if error.kind == .exists { Screen.shared.remark("--force replaces it") }

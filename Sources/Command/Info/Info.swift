@@ -11,11 +11,12 @@ import Timeline
 struct Info: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Describe sound files.",
-    discussion: onlyExamples(
-      "cuejack info take.wav",
-      "cuejack info --json *.wav *.m4a",
-      "cuejack info --loudness --checksum take.flac",
-      "cuejack info --waveform take.svg --spectrum take.png take.wav"))
+    discussion: "The exit code is 1 if a file cannot be read or is damaged."
+      + examples(
+        "cuejack info take.wav",
+        "cuejack info --json *.wav *.m4a",
+        "cuejack info --loudness --checksum take.flac",
+        "cuejack info --waveform take.svg --spectrum take.png take.wav"))
 
   @Flag(help: "Print an array of JSON objects, one for each file that can be read.")
   var json = false
@@ -36,8 +37,11 @@ struct Info: ParsableCommand {
     for path in files {
       do throws(SoundFileError) {
         let file = try MediaFiles.openAny(path: path)
-        let report = try FileReport(file, Measurement(file, measuring))
-        for words in [file.warning, file.notice] { if let words { Screen.shared.remark(words) } }
+        let measurement = try Measurement(file, measuring)
+        let report = try FileReport(file, measurement)
+        let faults = [file.warning].compactMap { $0 } + measurement.faults
+        for words in faults + [file.notice].compactMap({ $0 }) { Screen.shared.remark(words) }
+        if !faults.isEmpty { failed = true }
         if json { reports.append(report) } else { print(report.words) }
       } catch {
         Screen.shared.remark(error.description)

@@ -58,11 +58,13 @@ struct Measurement {
   /// Nil if it was not asked for, or libebur128 does not support the rate.
   private(set) var figures: SoundFigures?
   private(set) var checksum: FileReport.Checksum?
+  /// One line about sound that could not be decoded; empty if all could.
+  private(set) var faults: [String] = []
 
   /// Reads a file as often as the options need it, and writes the pictures. Blocks.
   init(_ file: any MediaFile, _ options: MeasurementOptions) throws(SoundFileError) {
     if options.loudness || options.draws { try measure(file, options) }
-    if options.checksum { checksum = try Self.checksum(of: file) }
+    if options.checksum { try sum(file) }
   }
 
   private mutating func measure(_ file: any MediaFile, _ options: MeasurementOptions)
@@ -89,6 +91,7 @@ struct Measurement {
       unsafe spectrum?.add(UnsafeBufferPointer(samples))
       unsafe loudness?.add(samples)
     }
+    faults = reader.faults
     spectrum?.finish()
     figures = loudness?.figures
     let title = "\(printable(fileName(file.path))): \(file.format.summary)"
@@ -118,13 +121,12 @@ struct Measurement {
     try file.finish()
   }
 
-  private static func checksum(of file: any MediaFile) throws(SoundFileError)
-    -> FileReport.Checksum?
-  {
+  private mutating func sum(_ file: any MediaFile) throws(SoundFileError) {
     let form = SampleDigest.form(of: file.format)
-    guard let digest = SampleDigest() else { return nil }
+    guard let digest = SampleDigest() else { return }
     let reader = try SoundReader(path: file.path, as: form)
     try unsafe reader.forEachPiece { unsafe digest.add(UnsafeRawBufferPointer($0)) }
-    return FileReport.Checksum(sha256: digest.finish(), samples: SampleDigest.name(of: form))
+    faults = reader.faults
+    checksum = FileReport.Checksum(sha256: digest.finish(), samples: SampleDigest.name(of: form))
   }
 }

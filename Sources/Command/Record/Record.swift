@@ -95,7 +95,7 @@ struct Record: ParsableCommand {
     let signals = StopSignals { awake.signal() }
     client.log.start()
     let names = try take.names(for: file)
-    let (kind, claim) = try telling { () throws(SoundFileError) in
+    let (kind, claim) = try telling(signals) { () throws(SoundFileError) in
       let kind = try SoundFormat(
         path: OutputTarget.formatName(file, to), coding, pcm: .pcm(.signedInteger, bits: 24),
         losslessBits: 24)
@@ -196,10 +196,14 @@ struct Record: ParsableCommand {
   }
 
   /// Runs `body`. Prints its error, if any, and ends the command.
-  private func telling<R>(_ body: () throws(SoundFileError) -> R) throws -> R {
+  private func telling<R>(
+    _ signals: StopSignals? = nil, _ body: () throws(SoundFileError) -> R
+  ) throws -> R {
     do throws(SoundFileError) {
       return try body()
     } catch {
+      // A signal ends the wait for a pipe.
+      if let signal = signals?.received { throw ExitCode(128 + signal) }
       Screen.shared.complain("\(error)")
       if error.kind == .exists { Screen.shared.remark("--force replaces it") }
       throw ExitCode.failure

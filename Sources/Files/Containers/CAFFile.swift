@@ -154,7 +154,8 @@ enum CAFFile {
         start += bytes
       }
       if !isComplete {
-        let end = exactClock(Double(source.frames) / format.sampleRate)
+        let priming = Int64(Int32(truncatingIfNeeded: table.big(at: 16, bytes: 4)))
+        let end = exactClock(Double(max(0, source.frames - priming)) / format.sampleRate)
         source.damage = "the file is cut short at \(end): \(source.index.count) packets are there"
       }
     }

@@ -47,9 +47,17 @@ enum ID3Tag {
         // The size does not count the header.
         place += 32 + Int64(Bytes(start).unsigned(at: 12, bytes: 4, bigEndian: false))
       } else {
-        let zeros = try store.bytes(at: place, count: Int(min(1 << 16, total - place))) ?? []
-        place += Int64(zeros.firstIndex { $0 != 0 } ?? zeros.count)
-        if zeros.first != 0 { break }
+        let first = place
+        while place < total {
+          let zeros = try store.bytes(at: place, count: Int(min(1 << 16, total - place))) ?? []
+          place += Int64(zeros.isZero ? zeros.count : zeros.firstIndex { $0 != 0 } ?? 0)
+          if !zeros.isZero || zeros.isEmpty { break }
+        }
+        // The size of an MPEG-4 file's first box begins with zeros.
+        if place - first >= 3, try store.bytes(at: place + 1, count: 4)?.name(at: 0) == "ftyp" {
+          return place - 3
+        }
+        if place == first { break }
       }
       place = min(place, total)
     }

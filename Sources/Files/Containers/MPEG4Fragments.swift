@@ -8,12 +8,19 @@ struct MPEG4Fragments {
   private let store: any ByteStore
   private let total: Int64
   private var isFragmented = false
+  /// True once the offsets in a table were those of its own fragment.
+  private var hasUsualBases = false
   /// True if no table comes before the first damage.
   private(set) var isStartDamaged = false
 
   var isDamaged: Bool { !patches.isEmpty }
   /// The file as readers should see it.
-  var repaired: any ByteStore { isDamaged ? RepairedStore(store, patches) : store }
+  var repaired: any ByteStore {
+    let all = (hidden + patches).sorted { $0.offset < $1.offset }
+    return all.isEmpty ? store : RepairedStore(store, all)
+  }
+  /// Hides the tracks without a number: libavformat looks for their fragments for a very long time.
+  private var hidden: [(offset: Int64, bytes: [UInt8])] = []
 
   /// Boxes that may be in a file beside the boxes in them.
   private static let names: Set<String> = [
@@ -74,7 +81,6 @@ struct MPEG4Fragments {
     }
     // The offsets in an index may be wrong behind damage, so readers see no index.
     if isDamaged { patches += indices.map { ($0 + 4, ChunkID("free").bytes) } }
-    patches.sort { $0.offset < $1.offset }
   }
 
   /// Returns true for a box that is all there. One of an unknown name has one that is known behind it.
@@ -88,10 +94,26 @@ struct MPEG4Fragments {
     return Self.isKnown(next.name)
   }
 
-  private func hasFragments(_ movie: MPEG4Box) throws(SoundFileError) -> Bool {
+  private mutating func hasFragments(_ movie: MPEG4Box) throws(SoundFileError) -> Bool {
     var offset = movie.body
+    var hasFragments = false
+    var tracks: [Int64] = []
     while let box = try MPEG4Box(at: offset, in: store, end: movie.end) {
-      if box.name == "mvex" { return true }
+      if box.name == "mvex" { hasFragments = true }
+      if box.name == "trak", try !hasNumber(box) { tracks.append(offset) }
+      offset = box.end
+    }
+    if hasFragments { hidden += tracks.map { ($0 + 4, ChunkID("free").bytes) } }
+    return hasFragments
+  }
+
+  private func hasNumber(_ track: MPEG4Box) throws(SoundFileError) -> Bool {
+    var offset = track.body
+    while let box = try MPEG4Box(at: offset, in: store, end: track.end) {
+      if box.name == "tkhd", let head = try store.bytes(at: box.body, count: 24) {
+        let number = head.big(at: head[0] == 1 ? 20 : 12, bytes: 4)
+        return number > 0 && number < 1 << 31
+      }
       offset = box.end
     }
     return false
@@ -108,7 +130,10 @@ struct MPEG4Fragments {
   private mutating func cut(
     _ table: MPEG4FragmentTable, at offset: Int64, end: Int64, _ room: Int64
   ) {
-    for change in table.changes(at: offset, end: end, room: room, isShifted: isDamaged) {
+    // Where the first tables count from themselves, later ones that do not are not where they were.
+    let isShifted = isDamaged || hasUsualBases
+    hasUsualBases = hasUsualBases || table.hasUsualBases(at: offset, end: end, room: room)
+    for change in table.changes(at: offset, end: end, room: room, isShifted: isShifted) {
       patches.append((offset + Int64(change.offset), change.bytes))
     }
   }
@@ -251,12 +276,19 @@ struct MPEG4FragmentTable {
         changes.append((run.countOffset, [UInt8](fitting, count: 4, bigEndian: true)))
       }
     }
-    // Offsets count from the table, or from the packets.
-    let usual = [place, place + byteCount, end - room]
-    for base in bases where isShifted && !usual.contains(base.value) {
+    for base in bases where isShifted && !isUsual(base.value, place, end, room) {
       changes.append((base.offset, [UInt8](place, count: 8, bigEndian: true)))
     }
     return changes
+  }
+
+  /// True if offsets count from the table, or from the packets.
+  func hasUsualBases(at place: Int64, end: Int64, room: Int64) -> Bool {
+    !bases.isEmpty && bases.allSatisfy { isUsual($0.value, place, end, room) }
+  }
+
+  private func isUsual(_ base: Int64, _ place: Int64, _ end: Int64, _ room: Int64) -> Bool {
+    [place, place + byteCount, end - room].contains(base)
   }
 
   /// Returns where tables may begin in some bytes, relative to the first one.

@@ -65,7 +65,8 @@ final class DecodedFile: ReadOnlyMediaFile {
   init?(_ store: any ByteStore) throws(SoundFileError) {
     guard let type = try LibavType(contentOf: store) else { return nil }
     let store = try store.behindTags()
-    let source = try LibavSource(store, type)
+    let masked = type == .wavPack ? try WavPackMask.added(to: store) : nil
+    let source = try LibavSource(masked ?? store, type)
     self.store = store
     container = .other
     containerName = type.name
@@ -73,7 +74,7 @@ final class DecodedFile: ReadOnlyMediaFile {
     pcmFormat = source.format
     claimedFrames = min(source.frames, Self.mostFrames)
     isEstimated = false
-    storedRoles = source.channelRoles
+    storedRoles = masked == nil ? source.channelRoles : nil
     storedTags = InfoKeys.tags(source.metadata)
     otherTags = InfoKeys.others(source.metadata)
     damage = source.damage

@@ -12,9 +12,15 @@ enum LibavType: String, CaseIterable {
 
   /// Detects the type from a file's first bytes behind tags; nil if they match none. Blocks.
   init?(contentOf store: any ByteStore) throws(SoundFileError) {
-    guard let start = try store.bytes(at: ID3Tag.end(in: store), count: 4),
-      let type = Self.allCases.first(where: { start.starts(with: $0.rawValue.utf8) })
-    else { return nil }
+    guard let start = try store.bytes(at: ID3Tag.end(in: store), count: 4) else { return nil }
+    self.init(start: start)
+  }
+
+  /// Detects the type from its first four bytes; nil if they match none.
+  init?(start: [UInt8]) {
+    guard let type = Self.allCases.first(where: { start.starts(with: $0.rawValue.utf8) }) else {
+      return nil
+    }
     self = type
   }
 
@@ -59,6 +65,32 @@ enum LibavType: String, CaseIterable {
   /// Number of earlier packets that a decoder needs: scale factors refer to those of earlier frames.
   var packetsBefore: Int { self == .musepack7 ? 32 : self == .musepack8 ? 1 : 0 }
 
+  /// Returns where another file begins behind the last packet and tags; nil if none does. Blocks.
+  func otherSound(
+    in store: any ByteStore, from end: Int64
+  ) throws(SoundFileError) -> Int64? {
+    var place = end
+    // WavPack may end with blocks without frames, for a checksum for example.
+    while self == .wavPack, let head = try store.bytes(at: place, count: 32),
+      LibavType(start: head) == self, head[20..<24].allSatisfy({ $0 == 0 })
+    {
+      place += 8 + Int64(Bytes(head).unsigned(at: 4, bytes: 4, bigEndian: false))
+    }
+    // Musepack has packets without sound: two letters and a size, which counts them.
+    while self == .musepack8, let head = try store.bytes(at: place, count: 4),
+      ["SE", "ST", "CT"].contains(where: { head.starts(with: $0.utf8) }), head[2] & 0x7F > 2
+    {
+      place +=
+        head[2] < 0x80 ? Int64(head[2]) : Int64(head[2] & 0x7F) << 7 | Int64(head[3] & 0x7F)
+    }
+    place = try ID3Tag.endOfTags(in: store, from: place)
+    guard case let count = try Int(max(0, min(28, store.byteCount() - place))), count >= 12,
+      let start = try store.bytes(at: place, count: count),
+      Container(start: start) != nil || LibavType(start: start) != nil
+    else { return nil }
+    return place
+  }
+
   /// Reads the frames of a Musepack file of version 8, whose packets libavformat counts in full, and of the silence
   /// that a cut left before them.
   static func musepackFrames(
@@ -85,6 +117,52 @@ enum LibavType: String, CaseIterable {
       return nil
     }
     return (frames - silence, silence)
+  }
+}
+
+/// WavPack files of more than two channels without a channel mask, which libavformat and libavcodec refuse.
+enum WavPackMask {
+  /// Returns the file with a mask in each block that lacks one, which does not give the channels' roles; nil if the
+  /// first block has all that it needs. Blocks.
+  static func added(to store: any ByteStore) throws(SoundFileError) -> (any ByteStore)? {
+    let total = try store.byteCount()
+    var patches: [(offset: Int64, bytes: [UInt8])] = []
+    var place: Int64 = 0
+    while let head = try store.bytes(at: place, count: 32), head.starts(with: "wvpk".utf8) {
+      let size = 8 + Int64(Bytes(head).unsigned(at: 4, bytes: 4, bigEndian: false))
+      // The first of several blocks describes the channels of all.
+      if head[25] & 0x18 == 0x08, size <= min(1 << 20, total - place),
+        let block = try store.bytes(at: place, count: Int(size)), let field = field(in: block)
+      {
+        let channels = block[field + 2]
+        guard (1...8).contains(channels) else {
+          throw SoundFileError(
+            .unsupportedEncoding("WavPack with \(channels) channels and no channel mask"),
+            path: store.name)
+        }
+        // The number of channels and a byte of padding become the number and the mask.
+        let mask = UInt8((1 << Int(channels)) - 1)
+        patches.append((place + Int64(field), [block[field] & ~0x40, 1, channels, mask]))
+      }
+      if patches.isEmpty { return nil }
+      place += max(32, size)
+    }
+    return patches.isEmpty ? nil : RepairedStore(store, patches)
+  }
+
+  /// Returns where the field of the channels begins that gives only their number; nil if there is none.
+  private static func field(in block: [UInt8]) -> Int? {
+    var at = 32
+    while at + 4 <= block.count {
+      // The size is in words, and counts a byte of padding if the first byte says so.
+      let isLong = block[at] & 0x80 != 0
+      let words =
+        isLong
+        ? Bytes(block).unsigned(at: at + 1, bytes: 3, bigEndian: false) : UInt64(block[at + 1])
+      if block[at] & 0x7F == 0x4D, !isLong, words == 1 { return at }
+      at += (isLong ? 4 : 2) + 2 * Int(words)
+    }
+    return nil
   }
 }
 
@@ -156,6 +234,8 @@ final class LibavSource: DecodedSource, @unchecked Sendable {
     guard frames > 0 || promised == 0 else { throw SoundFileError(.truncated, path: store.name) }
     if let promised, promised > present {
       damage = "the file is cut short: \(present) of \(promised) frames are there"
+    } else if let place = try type.otherSound(in: store, from: packets.last?.endOffset ?? 0) {
+      damage = "it is read up to byte \(place): sound of another kind or form follows"
     } else if let frame = listed.damaged {
       damage = "the file is damaged at \(exactClock(Double(frame) / format.sampleRate))"
     } else {

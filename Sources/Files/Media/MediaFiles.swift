@@ -38,13 +38,13 @@ package enum MediaFiles {
     _ store: any ByteStore, as kind: Container?, decodesOthers: Bool
   ) throws(SoundFileError) -> any MediaFile {
     if let kind, !kind.holdsPCM {
-      if [.mp1, .mp2, .mp3].contains(kind), case let first = try ID3Tag.end(in: store),
+      if [.mp1, .mp2].contains(kind), case let first = try ID3Tag.end(in: store),
         let start = try store.bytes(
-          at: first, count: Int(min(store.byteCount() - first, Int64(FrameKind.freeFormatBytes)))),
-        FrameKind.isFreeFormat(start) == true
+          at: first, count: Int(min(store.byteCount() - first, Int64(FreeFormat.tellingBytes)))),
+        FreeFormat(start) != nil
       {
-        // libavformat finds none of its frames.
-        throw SoundFileError(.unsupportedEncoding(FrameKind.freeFormat), path: store.name)
+        // libavcodec decodes Layer III only.
+        throw SoundFileError(.unsupportedEncoding(FreeFormat.name), path: store.name)
       }
       let reader = try PacketFileReader(store, container: kind)
       try reader.requirePackets()
@@ -62,6 +62,7 @@ package enum MediaFiles {
       {
         return file
       }
+      try reader.requirePackets()
       return PacketInputFile(reader, store)
     }
   }

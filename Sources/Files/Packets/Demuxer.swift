@@ -30,12 +30,14 @@ final class Demuxer {
     var discardedFrames: Int
   }
 
-  /// Opens a file. `name` is that of a libavformat demuxer, and `options` are its options.
+  /// Opens a file. `name` is that of a libavformat demuxer, `options` are its options, and `end` is where the file
+  /// ends for it, if that is not the store's end.
   init(
-    _ store: any ByteStore, name: String, options: [String: String] = [:]
+    _ store: any ByteStore, name: String, options: [String: String] = [:], end: Int64? = nil
   ) throws(SoundFileError) {
     LibavLog.quieten()
     stream = try StoreStream(store, isWriting: false)
+    stream.end = end
     guard let format = unsafe ffmpeg.av_find_input_format(name) else {
       throw SoundFileError(.unsupportedContainer(name), path: store.name)
     }

@@ -182,10 +182,10 @@ struct OggScanner {
     }
     stream?.heads = [packet]
     if new.count == 1 { stream?.counter = PacketFrames.counter(codec, []) }
-    // The form of a FLAC stream is in its first header only, behind nine bytes of its own.
+    // The form of an Opus or FLAC stream is in its first header only, which has nine bytes of its own in FLAC.
     let skipped = codec == .flac ? 9 : 0
     let size = codec == .flac ? FLACStreamInfo.bytes : packet.count
-    if index.count > 0, codec == .vorbis || codec == .flac && latestFormat != new.format {
+    if index.count > 0, codec == .vorbis || latestFormat != new.format {
       setups.append(index.count..<index.count)
       let offset = page.offset + Int64(page.bodyStart + skipped)
       addSetup([PacketIndex.Piece(offset: offset, bytes: size)])

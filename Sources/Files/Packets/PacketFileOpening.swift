@@ -112,17 +112,21 @@ struct PacketFileOpening {
     let spanned: Int64
     if file.isFragmented {
       let scanner = try PacketScanner(
-        shown, demuxer, format, .told,
-        fragments.isDamaged ? .times(startIsDamaged: fragments.isStartDamaged) : .none,
+        shown, demuxer, format, .told, .times(startIsDamaged: fragments.isStartDamaged),
         frames: PacketFrames.counter(format.codec, demuxer.extradata))
       while try scanner.step(&source.index) {}
-      spanned = min(scanner.spannedFrames, demuxer.promisedFrames ?? .max)
+      let times = min(scanner.spannedFrames, demuxer.promisedFrames ?? .max)
+      let padding = scanner.spannedFrames - times
+      spanned =
+        scanner.goesBack
+        ? source.frames - (padding <= format.framesPerPacket ? padding : 0) : times
       source.hasSpecialPackets = scanner.missingFrames > 0
       if file.isCut {
         let end = exactClock(Double(source.frames) / format.sampleRate)
         source.damage = "the file is cut short at \(end): it ends within a fragment"
-      } else if fragments.isDamaged {
-        source.damage = scanner.damage ?? "the file is damaged in its fragments"
+      } else {
+        source.damage =
+          scanner.damage ?? (fragments.isDamaged ? "the file is damaged in its fragments" : nil)
       }
     } else {
       let count =
@@ -208,20 +212,17 @@ struct PacketFileOpening {
 
   /// Opens files that consist only of packets, which have to be searched for.
   private func openStream() throws(SoundFileError) -> Opened {
-    let demuxer = try Demuxer(store, name: name())
+    if let opened = try openFrames() { return opened }
+    let isFLAC = container == .flac
+    // libavformat keeps the zeros behind FLAC frames in memory.
+    let end = isFLAC ? try store.endBeforeZeros() : nil
+    let hasManyZeros = try end.map { end throws(SoundFileError) in
+      try store.byteCount() - end > 1 << 16
+    }
+    let demuxer = try Demuxer(store, name: name(), end: hasManyZeros == true ? end : nil)
     var source = try describe(demuxer)
     var sieve = PacketScanner.Sieve.none
-    switch container {
-    case .adts:
-      source.cookie = try ADTS.cookie(of: store, Demuxer(store, name: name()), source.format.codec)
-      sieve = .frames(.adts)
-    case .mp3, .mp2, .mp1:
-      sieve = .frames(.mpeg)
-      let promises = try MPEGInformation.promises(in: store)
-      source.promisedFrames = promises?.frames
-      source.promisedTable = promises?.table
-    case .ac3: sieve = .frames(.ac3)
-    case .flac:
+    if isFLAC {
       let frames = demuxer.extradata.big(at: 13, bytes: 5) & 0xF_FFFF_FFFF
       if frames > 0 { source.promisedFrames = Int64(frames) }
       var scanner = FLACScanner(
@@ -229,11 +230,49 @@ struct PacketFileOpening {
       let start = try store.bytes(at: ID3Tag.end(in: store), count: FLACStreamInfo.bytes)
       scanner.streamInfo = start.flatMap { FLACStreamInfo($0) }
       sieve = .flac(scanner)
-    default: break
     }
     let scanner = try PacketScanner(
-      store, demuxer, source.format, container == .amr ? .told : .searched,
-      sieve)
+      store, demuxer, source.format, container == .amr ? .told : .searched, sieve)
+    return Opened(source: source, scanner: scanner)
+  }
+
+  /// Opens a file that consists of frames with headers that give their size; nil if it does not.
+  private func openFrames() throws(SoundFileError) -> Opened? {
+    let kind: FrameKind
+    switch container {
+    case .adts: kind = .adts
+    case .mp3, .mp2, .mp1: kind = .mpeg
+    case .ac3 where try name() == "ac3": kind = .ac3
+    default: return nil
+    }
+    let start = try ID3Tag.end(in: store)
+    var finder = FrameFinder(kind, store, in: start..<(try store.byteCount()))
+    guard let first = try finder.next(from: start, after: nil, isInStep: false),
+      first.offset - start < 1 << 16
+    else { return nil }
+    let bytes = try store.bytes(at: first.offset, count: first.head.bytes) ?? []
+    let information = kind == .mpeg ? MPEGInformation(bytes, at: 0, first.head) : nil
+    finder.begin(at: first.offset + (information == nil ? 0 : Int64(first.head.bytes)))
+    var source: PacketSource
+    if finder.isFree {
+      // libavformat finds no frames, and reads only the tags.
+      let metadata = (try? Demuxer(store, name: name()))?.metadata ?? [:]
+      let (rate, channels) = (first.head.sampleRate, first.head.channels)
+      source = PacketSource(
+        container: container,
+        format: PacketFormat(
+          codec: .mp3, sampleRate: rate, channels: channels,
+          framesPerPacket: Codec.mp3.framesPerPacket(sampleRate: rate, channels: channels)),
+        tags: InfoKeys.tags(metadata), otherTags: InfoKeys.others(metadata),
+        claimedBitRate: first.head.bitRate)
+    } else {
+      let demuxer = try Demuxer(store, name: name())
+      source = try describe(demuxer)
+      if kind == .adts { source.cookie = try ADTS.cookie(of: store, demuxer, source.format.codec) }
+    }
+    source.information = information
+    source.promisedFrames = information?.promisedFrames(each: first.head.frames)
+    let scanner = try PacketScanner(store, nil, source.format, .told, .frames(finder))
     return Opened(source: source, scanner: scanner)
   }
 
@@ -241,19 +280,21 @@ struct PacketFileOpening {
   private func openChunked() throws(SoundFileError) -> Opened {
     let demuxer = try Demuxer(store, name: name())
     var source = try describe(demuxer)
-    let size = source.format.bytesPerPacket
-    guard size > 0 else {
-      return Opened(
-        source: source,
-        scanner: try PacketScanner(
-          store, demuxer, source.format, .searched,
-          source.format.codec.isMPEGAudio ? .frames(.mpeg) : .none))
-    }
     guard case .head(let head) = try FileHead.find(in: store) else {
       throw SoundFileError(.truncated, path: store.name)
     }
     let present = try max(0, store.byteCount() - head.dataOffset)
-    let count = min(head.dataBytes ?? present, present) / Int64(size)
+    let bytes = min(head.dataBytes ?? present, present)
+    let size = source.format.bytesPerPacket
+    guard size > 0 else {
+      let part = head.dataOffset..<head.dataOffset + bytes
+      return Opened(
+        source: source,
+        scanner: try PacketScanner(
+          store, demuxer, source.format, .searched,
+          source.format.codec.isMPEGAudio ? .frames(FrameFinder(.mpeg, store, in: part)) : .none))
+    }
+    let count = bytes / Int64(size)
     source.index = PacketIndex(offset: head.dataOffset, bytes: size, count: count)
     let (frames, isTooMany) = count.multipliedReportingOverflow(
       by: Int64(source.format.framesPerPacket))

@@ -82,14 +82,15 @@ package final class PacketFileReader: Sendable {
     state.withLock { $0.source.setups.isEmpty && !$0.source.hasSpecialPackets }
   }
 
-  /// Fails if the file promises sound but has no packet, or libavformat finds none, as older versions do in FLAC
-  /// of 32 bits. Blocks.
+  /// Fails if the file promises sound or is damaged but has no packet, or libavformat finds none, as older versions do
+  /// in FLAC of 32 bits. Blocks.
   func requirePackets() throws(SoundFileError) {
     try extend(to: 1)
-    let (count, promised) = state.withLock {
-      ($0.source.index.count, $0.source.promisedFrames ?? 0)
+    let isPromised = state.withLock {
+      $0.source.index.count == 0
+        && ($0.source.promisedFrames ?? 0 > 0 || $0.source.damage != nil)
     }
-    guard count == 0, promised > 0 else { return }
+    guard isPromised else { return }
     guard format.codec == .flac, format.bitsPerSample > 24 else {
       throw SoundFileError(.truncated, path: store.name)
     }

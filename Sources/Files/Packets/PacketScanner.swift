@@ -22,15 +22,15 @@ final class PacketScanner {
     /// Takes every packet. Where the next one's time is later than the end of the last one, frames are
     /// lost: before the first packet, too, if the start is damaged.
     case times(startIsDamaged: Bool)
-    /// Each packet is a frame with a header that gives its size. Another form of frames begins with two
-    /// of them.
-    case frames(FrameKind)
+    /// Each packet is a frame with a header, which the scanner finds without libavformat.
+    case frames(FrameFinder)
     /// Frames are numbered and have checksums.
     case flac(FLACScanner)
   }
 
   private let store: any ByteStore
-  private let demuxer: Demuxer
+  /// Nil for frames with a header.
+  private let demuxer: Demuxer?
   private let format: PacketFormat
   private let locations: Locations
   private var sieve: Sieve
@@ -45,10 +45,10 @@ final class PacketScanner {
   private var searched: (bytes: [UInt8], offset: Int64)?
   /// Buffer for file contents that are compared with a packet.
   private var window: [UInt8] = []
-  private(set) var skippedFrames = 0
-  private(set) var discardedFrames = 0
   /// Frames from the first packet's start to the latest end of a packet.
   private(set) var spannedFrames: Int64 = 0
+  /// True if a packet has an earlier time than one before it, as in a joined file.
+  private(set) var goesBack = false
   private var firstFrame: Int64?
   private(set) var isAtEnd = false
 
@@ -82,7 +82,7 @@ final class PacketScanner {
   private var cutFrame: Int64 = 0
 
   init(
-    _ store: any ByteStore, _ demuxer: Demuxer, _ format: PacketFormat, _ locations: Locations,
+    _ store: any ByteStore, _ demuxer: Demuxer?, _ format: PacketFormat, _ locations: Locations,
     _ sieve: Sieve = .none, frames: (([UInt8]) -> Int)? = nil
   ) throws(SoundFileError) {
     self.store = store
@@ -99,7 +99,11 @@ final class PacketScanner {
   func step(_ index: inout PacketIndex) throws(SoundFileError) -> Bool {
     let isFull = isAtEnd || index.count >= min(PacketIndex.maximumCount, byteCount)
     if searched != nil, !isFull, try search(&index) { return true }
-    guard !isFull, searched == nil, let packet = try unsafe demuxer.next(),
+    if case .frames(var finder) = sieve {
+      defer { sieve = .frames(finder) }
+      if !isFull, try take(&finder, &index) { return true }
+    }
+    guard !isFull, searched == nil, let packet = try unsafe demuxer?.next(),
       let offset = try unsafe locate(packet)
     else {
       if !isFull, searched == nil, case .flac = sieve, let goodEnd, goodEnd < byteCount {
@@ -109,18 +113,17 @@ final class PacketScanner {
       isAtEnd = true
       if let goodEnd { _ = try endsSound(at: goodEnd) }
       let endsInside = try endsWithinFrame()
-      isCut = otherSoundOffset == nil && (demuxer.isCut || endsInside)
+      isCut = otherSoundOffset == nil && (demuxer?.isCut == true || endsInside)
       cutFrame = index.frames(each: format.framesPerPacket)
       return false
     }
-    unsafe skippedFrames += packet.skippedFrames
-    unsafe discardedFrames += packet.discardedFrames
+    let counted = unsafe frames.map { unsafe Int64($0(Array(packet.bytes))) } ?? packet.frames
     if let first = unsafe packet.firstFrame {
       if firstFrame == nil {
         if case .times(true) = sieve { firstFrame = 0 } else { firstFrame = first }
       }
       let (start, isTooFar) = first.subtractingReportingOverflow(firstFrame ?? 0)
-      let frames = unsafe packet.frames > 0 ? packet.frames : Int64(format.framesPerPacket)
+      let frames = counted > 0 ? counted : Int64(format.framesPerPacket)
       let (end, isTooLong) = start.addingReportingOverflow(frames)
       // Implausible times are ignored.
       if !isTooFar && !isTooLong { spannedFrames = max(spannedFrames, end) }
@@ -135,15 +138,11 @@ final class PacketScanner {
         let each = Int64(isRegular ? format.framesPerPacket : 1)
         let whole = isWild || lost < 64 ? 0 : (lost + each / 2) / each * each
         if whole > 0 { addMissing(whole, at: offset, listed, isRegular, &index) }
+        if !isWild, lost < -Int64(max(format.framesPerPacket, 4096)) { goesBack = true }
       }
-      let frames = unsafe self.frames.map { unsafe Int64($0(Array(packet.bytes))) } ?? packet.frames
       let piece = unsafe PacketIndex.Piece(offset: offset, bytes: packet.bytes.count)
-      index.append([piece], frames: isRegular ? 0 : frames)
-    case .frames(let kind):
-      let count = unsafe packet.bytes.count
-      let start = unsafe frameStart(packet.bytes, kind)
-      let bytes = unsafe Array(packet.bytes[start...].prefix(16))
-      try take(bytes, count - start, kind, at: offset + Int64(start), &index)
+      index.append([piece], frames: isRegular ? 0 : counted)
+    case .frames: break
     case .flac:
       if goodEnd ?? offset == offset, let frame = unsafe FLACScanner.frame(in: Array(packet.bytes))
       {
@@ -176,12 +175,12 @@ final class PacketScanner {
     let start = try store.bytes(at: goodEnd, count: Int(min(left, 16))) ?? []
     switch sieve {
     case .none, .times: return false
-    case .frames(let kind):
-      guard start.count >= kind.headBytes else {
-        return start.first == 0xFF && left < kind.headBytes
+    case .frames(var finder):
+      let room = finder.part.upperBound - goodEnd
+      guard let head = try finder.head(at: goodEnd) else {
+        return start.first == 0xFF && room > 0 && room < finder.kind.headBytes
       }
-      guard let head = kind.head(start, at: 0) else { return false }
-      return head.kind == latest?.kind && Int64(head.bytes) > left
+      return head.kind == latest?.kind && Int64(head.bytes) > room
     case .flac:
       guard case .head = FLACScanner.Head.read(start, at: 0) else { return false }
       return true
@@ -190,66 +189,34 @@ final class PacketScanner {
 
   // MARK: Frames with a header
 
-  /// Returns where the frame begins in a packet of libavformat's, which may have other bytes before it,
-  /// such as the tag of a joined file.
-  private func frameStart(_ packet: UnsafeRawBufferPointer, _ kind: FrameKind) -> Int {
-    let head = unsafe kind.head(Array(packet.prefix(16)) + Self.padding, at: 0)
-    guard first != nil, head.map({ $0.bytes > packet.count }) ?? true else { return 0 }
-    let bytes = unsafe Array(packet)
-    return (1..<max(1, bytes.count - kind.headBytes)).first {
-      kind.head(bytes, at: $0)?.bytes == bytes.count - $0
-    } ?? 0
-  }
-
-  private static let padding = [UInt8](repeating: 0, count: 16)
-
+  /// Lists the next frame. Returns false if there is none.
   private func take(
-    _ start: [UInt8], _ bytes: Int, _ kind: FrameKind, at offset: Int64,
-    _ index: inout PacketIndex
-  ) throws(SoundFileError) {
-    guard start.count >= kind.headBytes, let head = kind.head(start, at: 0),
-      // Other bytes may follow the frame, unless its header is a mistake.
-      head.bytes == bytes
-        || head.bytes < bytes && head.kind == latest?.kind
-    else {
-      // Frames whose size the header does not give are taken as libavformat finds them.
-      if first == nil {
-        sieve = .none
-        index.append([.init(offset: offset, bytes: bytes)], frames: 0)
-      }
-      return
-    }
-    let isOther = latest.map { $0.kind != head.kind || $0.channels != head.channels } ?? false
-    // Bytes that are no frames may begin as one does, but not several times.
-    if isOther || goodEnd ?? offset != offset {
-      guard try isProven(head, kind, at: offset, by: isOther ? 3 : 1) else { return }
-    }
-    if let goodEnd, offset > goodEnd, try endsSound(at: goodEnd) { return }
-    if isOther {
+    _ finder: inout FrameFinder, _ index: inout PacketIndex
+  ) throws(SoundFileError) -> Bool {
+    guard
+      let (head, offset) = try finder.next(
+        from: goodEnd ?? finder.part.lowerBound, after: latest, isInStep: goodEnd != nil)
+    else { return false }
+    if let goodEnd, offset > goodEnd, try endsSound(at: goodEnd) { return false }
+    if let latest, latest.kind != head.kind || latest.channels != head.channels {
       if !hasChanged { index.vary(from: format.framesPerPacket) }
       // The frames that each takes at the rate of the first ones.
       let each = Double(format.framesPerPacket) / Double(first?.frames ?? head.frames)
+      let firstRate = first?.sampleRate ?? head.sampleRate
+      // HE-AAC has a higher rate than its headers say.
       change(
-        index, head.channels, head.sampleRate,
-        scale: each * (first?.sampleRate ?? head.sampleRate) / head.sampleRate)
+        index, head.channels, head.sampleRate * format.sampleRate / firstRate,
+        scale: each * firstRate / head.sampleRate)
     }
     if first == nil { first = head }
-    try append(head, at: offset, &index)
-  }
-
-  /// Returns true if the next headers are where a frame's header says, or the file ends there.
-  private func isProven(
-    _ head: FrameHead, _ kind: FrameKind, at offset: Int64, by count: Int
-  ) throws(SoundFileError) -> Bool {
-    var next = offset + Int64(head.bytes)
-    for _ in 0..<count {
-      guard next <= byteCount - Int64(kind.headBytes),
-        let bytes = try store.bytes(at: next, count: kind.headBytes)
-      else { return true }
-      guard let other = kind.head(bytes, at: 0) else { return ID3Tag.isTag(bytes) }
-      guard other.kind == head.kind, other.channels == head.channels else { return false }
-      next += Int64(other.bytes)
-    }
+    latest = head
+    try passOver(to: offset, index)
+    goodEnd = offset + Int64(head.bytes)
+    // A decoder needs the header where it differs from the first one.
+    let skipped = hasChanged ? 0 : head.headBytes
+    index.append(
+      [PacketIndex.Piece(offset: offset + Int64(skipped), bytes: head.bytes - skipped)],
+      frames: hasChanged ? scaled(Int64(head.frames), index) : 0)
     return true
   }
 
@@ -272,19 +239,6 @@ final class PacketScanner {
     return max(0, end - index.frames)
   }
 
-  private func append(
-    _ head: FrameHead, at offset: Int64, _ index: inout PacketIndex
-  ) throws(SoundFileError) {
-    latest = head
-    try passOver(to: offset, index)
-    goodEnd = offset + Int64(head.bytes)
-    // A decoder needs the header where it differs from the first one.
-    let skipped = hasChanged ? 0 : head.headBytes
-    index.append(
-      [PacketIndex.Piece(offset: offset + Int64(skipped), bytes: head.bytes - skipped)],
-      frames: hasChanged ? scaled(Int64(head.frames), index) : 0)
-  }
-
   // MARK: FLAC
 
   /// Searches for the next frame. Returns false if there is none.
@@ -300,17 +254,23 @@ final class PacketScanner {
         bytes.removeFirst(start + count)
         offset += Int64(start + count)
         return !isAtEnd
-      case .stream(let info, let start):
+      case .stream(let info, let isOther, let start):
+        let place = offset + Int64(start)
         if let goodEnd, try endsSound(at: goodEnd) { return false }
-        index.vary(
-          from: format.framesPerPacket, last: min(latestFrames, format.framesPerPacket))
+        // The last frame of a stream may be shorter.
+        if isOther || latestFrames < format.framesPerPacket {
+          index.vary(
+            from: format.framesPerPacket, last: min(latestFrames, format.framesPerPacket))
+        }
+        try passOver(to: place, index)
+        let end = try FLACStreamInfo.soundOffset(store, at: place)
+        bytes.removeFirst(min(bytes.count, Int(end - offset)))
+        (offset, goodEnd) = (end, end)
+        guard isOther else { continue }
         change(index, info.channels, info.sampleRate, scale: format.sampleRate / info.sampleRate)
         (blockFrames, numberOffset) = (info.blockFrames, nil)
         setups.append(index.count..<index.count + 1)
-        let place = offset + Int64(start)
         index.append([PacketIndex.Piece(offset: place, bytes: FLACStreamInfo.bytes)], frames: 0)
-        bytes.removeFirst(start + FLACStreamInfo.bytes)
-        offset = place + Int64(FLACStreamInfo.bytes)
       case .more(let start):
         // At the end no more bytes can prove that a frame begins here, so its first byte is passed over.
         let dropped = scanner.isAtEnd ? min(start + 1, bytes.count) : start
@@ -339,7 +299,8 @@ final class PacketScanner {
     if let goodEnd, start > goodEnd, try endsSound(at: goodEnd) { return }
     latestFrames = hasChanged ? .max : frame.head.frames
     let areEqual = each > 0 && index.frames == 0 && !hasChanged
-    let listed = hasChanged ? part.frames : index.frames(each: each)
+    let place = index.frames(each: each)
+    let listed = hasChanged ? part.frames : place
     if blockFrames == 0 { blockFrames = Int64(each > 0 ? each : frame.head.frames) }
     let number = frame.head.number * (frame.head.countsSamples ? 1 : blockFrames)
     let lost = number - (numberOffset ?? number) - listed
@@ -347,7 +308,7 @@ final class PacketScanner {
     if lost > 0 {
       addMissing(hasChanged ? scaled(lost, index) : lost, at: start, nil, areEqual, &index)
     }
-    try passOver(to: start, index, at: listed)
+    try passOver(to: start, index, at: place)
     numberOffset = number - (hasChanged ? part.frames : index.frames(each: each))
     goodEnd = offset + Int64(frame.range.upperBound)
     let frames = Int64(frame.head.frames)
@@ -375,21 +336,29 @@ final class PacketScanner {
     }
   }
 
+  var hasFreeFormat: Bool { if case .frames(let finder) = sieve { finder.isFree } else { false } }
+
   // MARK: Between packets
+
+  /// The end of the part of the file that holds the sound.
+  private var limit: Int64 {
+    if case .frames(let finder) = sieve { finder.part.upperBound } else { byteCount }
+  }
 
   /// Ends the sound where a file of another kind begins behind it.
   private func endsSound(at end: Int64) throws(SoundFileError) -> Bool {
     let place = try ID3Tag.endOfTags(in: store, from: end)
-    let count = Int(min(28, byteCount - place))
+    let count = Int(max(0, min(28, limit - place)))
     guard let start = try store.bytes(at: place, count: count), count >= 8 else { return false }
-    var isOther = false
+    var isOther = LibavType(start: start) != nil
     switch (Container(start: start), sieve) {
     case (nil, _), (.flac, .flac), (_, .none), (_, .times): break
     case (.adts, _), (.ac3, _), (.mp1, _), (.mp2, _), (.mp3, _):
       for kind in FrameKind.allCases where start.count >= kind.headBytes {
-        if case .frames(kind) = sieve { continue }
+        if case .frames(let finder) = sieve, finder.kind == kind { continue }
         guard let head = kind.head(start, at: 0) else { continue }
-        if try isProven(head, kind, at: place, by: 3) { isOther = true }
+        let finder = FrameFinder(kind, store, in: place..<limit)
+        if try finder.isProven(head, at: place, by: 3) { isOther = true }
       }
     default: isOther = true
     }

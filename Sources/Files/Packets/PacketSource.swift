@@ -21,8 +21,8 @@ struct PacketSource: Sendable {
   var chunks: [Chunk] = []
   /// Ranges of header packets, at which the decoder starts a new stream.
   var setups: [Range<Int64>] = []
-  /// True if the packets cannot be copied to another file: missing ones are listed, without bytes, or
-  /// the format changes.
+  /// True if the packets cannot be copied to another file: missing ones are listed, without bytes, the
+  /// format changes, or it is a free format, whose padding no writer stores.
   var hasSpecialPackets = false
   /// True if frames of unknown number are lost with bytes that are none.
   var lacksUnknownFrames = false
@@ -32,8 +32,8 @@ struct PacketSource: Sendable {
   var notice: String?
   /// Valid frames according to the header; nil if it does not give them exactly.
   var promisedFrames: Int64?
-  /// The packet table according to the header, if it counts as many frames as the packets have.
-  var promisedTable: PacketTable?
+  /// The tag of an MPEG stream's first frame; nil if there is none.
+  var information: MPEGInformation?
 
   /// Frames that all packets decode to.
   var frames: Int64 { index.frames(each: format.framesPerPacket) }
@@ -49,15 +49,10 @@ struct PacketSource: Sendable {
   mutating func finish(_ scanner: PacketScanner, _ store: any ByteStore) throws(SoundFileError) {
     hasSpecialPackets =
       scanner.missingFrames > 0 || format.framesPerPacket > 0 && index.frames > 0
+      || scanner.hasFreeFormat
     notice = scanner.change
     setups = scanner.setups
-    if table == nil, let promisedTable, promisedTable.frames == frames {
-      table = promisedTable
-    } else if table == nil, scanner.skippedFrames > 0 || scanner.discardedFrames > 0 {
-      table = PacketTable(
-        priming: Int64(scanner.skippedFrames), valid: nil,
-        remainder: Int64(scanner.discardedFrames), of: frames)
-    }
+    table = table ?? information?.table(of: frames, each: format.framesPerPacket)
     try measureLastPacket(store)
     damage = scanner.damage
     lacksUnknownFrames = scanner.damagedBytes > 0 && format.codec != .flac

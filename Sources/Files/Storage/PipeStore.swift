@@ -38,9 +38,8 @@ package final class PipeStore: ByteStore {
         : unsafe open(path.systemName, O_WRONLY | O_CLOEXEC | O_NONBLOCK)
       guard opened < 0 else { break }
       // A FIFO that nobody reads.
-      guard errno == ENXIO, !PipedFile.hasStopped else {
-        throw SoundFileError(writing: errno, path: name)
-      }
+      guard errno == ENXIO else { throw SoundFileError(writing: errno, path: name) }
+      if PipedFile.hasStopped { throw SoundFileError(.system(EINTR), path: name) }
       usleep(20_000)
     } while opened < 0
     descriptor = opened

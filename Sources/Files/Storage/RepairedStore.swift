@@ -19,8 +19,13 @@ final class RepairedStore: ByteStore {
   {
     let count = try unsafe whole.read(at: offset, into: buffer)
     let end = offset + Int64(count)
-    for patch in patches
-    where patch.offset < end && patch.offset + Int64(patch.bytes.count) > offset {
+    // The patch before the first one at the offset may reach behind it.
+    var (low, high) = (0, patches.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if patches[middle].offset < offset { low = middle + 1 } else { high = middle }
+    }
+    for patch in patches[max(0, low - 1)...].prefix(while: { $0.offset < end }) {
       for (index, byte) in patch.bytes.enumerated() {
         let place = patch.offset + Int64(index) - offset
         if 0..<Int64(count) ~= place { unsafe buffer[Int(place)] = byte }

@@ -10,6 +10,8 @@ struct StreamFragments {
   private let counter: (([UInt8]) -> Int)?
   /// True once damage was found. Places in later tables may be wrong.
   private var isDamaged = false
+  /// True once the offsets in a table were those of its own fragment.
+  private var hasUsualBases = false
 
   /// Bytes before the first fragment.
   var headBytes: Int { head.count }
@@ -69,14 +71,15 @@ struct StreamFragments {
         var fragment = Array(bytes[offset..<end])
         let place = position + Int64(offset)
         let room = Int64(end - (next - box.bytes) - 8)
-        let changes = table.changes(
-          at: place, end: position + Int64(end), room: room, isShifted: isDamaged)
+        let (end, isShifted) = (position + Int64(end), isDamaged || hasUsualBases)
+        hasUsualBases = hasUsualBases || table.hasUsualBases(at: place, end: end, room: room)
+        let changes = table.changes(at: place, end: end, room: room, isShifted: isShifted)
         if cut != nil { isDamaged = true }
         for change in changes {
           fragment.replaceSubrange(
             change.offset..<change.offset + change.bytes.count, with: change.bytes)
         }
-        return .fragment(try packets(fragment, at: place), bytes: end - offset)
+        return .fragment(try packets(fragment, at: place), bytes: fragment.count)
       }
       end = next
     }

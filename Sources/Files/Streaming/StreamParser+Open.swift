@@ -209,7 +209,7 @@ extension StreamParser {
       details.dataBytes = about.bytes
       guard let packets = about.packets, packets > 0 else { return }
       let frames = packets * Int64(head.frames)
-      details.packetTable = about.table(of: frames)
+      details.packetTable = about.table(of: frames, each: head.frames)
       if let bytes = about.bytes {
         let bits = Double(8 * bytes) * head.sampleRate / Double(frames)
         details.bitRate = Int(held: min(bits.rounded(), Double(Int32.max)))

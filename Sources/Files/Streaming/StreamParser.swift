@@ -268,8 +268,8 @@ package final class StreamParser {
         return
       }
     }
-    if searchedBefore == 0, FrameKind.isFreeFormat(bytes) == true {
-      throw .unsupportedEncoding(FrameKind.freeFormat)
+    if searchedBefore == 0, FreeFormat(bytes) != nil {
+      throw .unsupportedEncoding(FreeFormat.name)
     }
     guard searchedBefore + bytes.count < Self.searchedBytes else { throw .unsupportedContainer }
   }
@@ -392,9 +392,9 @@ package final class StreamParser {
       case .frame(let size, let frames, let start):
         offset = start + size
         batch.add(bytes[start..<offset], frames: isRegular ? 0 : frames)
-      case .stream(_, let start):
+      case .stream(_, let isOther, let start):
         offset = start + FLACStreamInfo.bytes
-        batch.add(bytes[start..<offset])
+        if isOther { batch.add(bytes[start..<offset]) }
       }
     }
   }

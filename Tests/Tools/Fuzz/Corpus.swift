@@ -94,9 +94,12 @@ struct Corpus {
         made += 1
       }
     }
+    let free = ["--quiet", "--freeformat", "-b", "400", "\(folder)/s16.wav", "\(folder)/free.mp3"]
+    if isWanted("free.mp3"), isWanted("s16.wav"), try execute("lame", free) { made += 1 }
     let joined = [
       ("joined.flac", "flac.flac", "flac.ogg"), ("chain.ogg", "vorbis.ogg", "mono.ogg"),
       ("other.flac", "flac.flac", "mono.flac"), ("behind.mp3", "l3.mp3", "s16.wav"),
+      ("behind.wv", "wavpack.wv", "tta.tta"),
     ]
     for (name, first, second) in joined
     where isWanted(name) && isWanted(first) && isWanted(second) {

@@ -32,7 +32,7 @@ private typealias Heard = HeardFile
 
   /// A kind of damage to the third fragment.
   enum Harm: CaseIterable {
-    case table, name, size, hole, insertion
+    case table, name, size, hole, insertion, loss
 
     func apply(_ bytes: inout [UInt8], _ table: Int, _ sound: Int) {
       switch self {
@@ -41,6 +41,9 @@ private typealias Heard = HeardFile
       case .size: bytes[sound - 2] ^= 0x0F
       case .hole: bytes.removeSubrange(sound + 700..<sound + 1100)
       case .insertion: bytes.insert(contentsOf: [UInt8](repeating: 7, count: 400), at: sound + 700)
+      case .loss:
+        let end = sound - 4 + Int(bytes.big(at: sound - 4, bytes: 4))
+        bytes.removeSubrange(table - 4..<end)
       }
     }
   }
@@ -55,7 +58,7 @@ private typealias Heard = HeardFile
     let heard = try Heard(bytes)
     #expect(heard.frames == whole.frames)
     #expect(heard.warning?.contains("is damaged") == true)
-    if harm == .table || harm == .name || harm == .hole {
+    if ![.size, .insertion].contains(harm) {
       #expect(heard.warning?.contains("frames are missing") == true)
     }
     // The fragments before and behind it are whole.
@@ -66,6 +69,46 @@ private typealias Heard = HeardFile
     let behind = single.count * 2 / 5
     #expect(packets.suffix(behind).elementsEqual(single.suffix(behind)), "stream's end")
     #expect(packets.prefix(4).elementsEqual(single.prefix(4)), "stream's begin")
+  }
+
+  /// A fragment that comes twice moves those behind it, and nothing is lost.
+  @Test func aFragmentThatComesTwiceIsHeardTwice() throws {
+    var bytes = try worldFile("fragments.mp4")
+    let whole = try Heard(bytes)
+    let tables = places("moof", bytes)
+    bytes.insert(contentsOf: bytes[tables[2] - 4..<tables[3] - 4], at: tables[3] - 4)
+    let heard = try Heard(bytes)
+    #expect(heard.frames > whole.frames + 4096)
+    let ends = zip(heard.samples.suffix(20_000), whole.samples.suffix(20_000))
+    #expect(ends.allSatisfy { abs($0 - $1) < 0.02 })
+  }
+
+  /// libavformat takes half a minute for the fragments of a track that has no number.
+  @Test func aTrackWithoutANumberIsHidden() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a.mp4")
+    let tone = try Self.tones.get().file("44100.flac")
+    let flags = ["-movflags", "frag_keyframe+empty_moov", "-frag_duration", "500000"]
+    try tool(
+      "ffmpeg",
+      ["-v", "error", "-i", tone, "-map", "0:a", "-map", "0:a", "-c:a", "alac"] + flags + [path])
+    var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    bytes[try #require(places("tkhd", bytes).last) + 1] = 0
+    let shown = try MPEG4Fragments(ReplayedStore(bytes)).repaired
+    let seen = try #require(try shown.bytes(at: 0, count: bytes.count))
+    #expect(places("trak", seen).count == 1)
+    #expect(try Heard(bytes).frames == 74_970)
+  }
+
+  @Test func opusInFragmentsKeepsItsEnd() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a.mp4")
+    let flags = ["-movflags", "frag_keyframe+delay_moov", "-frag_duration", "500000"]
+    try tool(
+      "ffmpeg",
+      ["-v", "error", "-i", Self.tones.get().file("48000.flac"), "-c:a", "libopus"] + flags + [path]
+    )
+    #expect(try Heard(Data(contentsOf: URL(fileURLWithPath: path))).frames == 81_600)
   }
 
   // MARK: Other forms
@@ -149,10 +192,101 @@ private typealias Heard = HeardFile
     #expect(packets == single[0] + [heads[1]] + single[1] + single[2] + [heads[3]] + single[3])
   }
 
+  // MARK: MPEG audio of a free format
+
+  private static let free = Result {
+    let folder = try TemporaryFolder()
+    let wav = folder.file("a.wav")
+    try tool("ffmpeg", ["-v", "error", "-i", tones.get().file("44100.flac"), wav])
+    for rate in ["200", "400"] {
+      try tool("lame", ["--quiet", "--freeformat", "-b", rate, wav, folder.file("\(rate).mp3")])
+    }
+    try tool("lame", ["--quiet", "-b", "128", wav, folder.file("128.mp3")])
+    let low = ["--resample", "8", "--freeformat", "-b", "400"]
+    try tool("lame", ["--quiet"] + low + [wav, folder.file("8000.mp3")])
+    return folder
+  }
+
+  private func free(_ name: String) throws -> [UInt8] {
+    [UInt8](try Data(contentsOf: URL(fileURLWithPath: Self.free.get().file("\(name).mp3"))))
+  }
+
+  /// libsndfile decodes it, too.
+  @Test(arguments: ["200", "400"]) func freeFormatIsDecoded(rate: String) throws {
+    let bytes = try free(rate)
+    let heard = try Heard(bytes)
+    #expect(heard.frames == 74_970 && heard.warning == nil && heard.missing.isEmpty)
+    let file = try MediaFiles.open(ReplayedStore(bytes))
+    #expect(try file.packetCount > 60 && !file.hasPlainPackets)
+    let other = try #require(DecodedFile(ReplayedStore(bytes), container: .mp3))
+    let samples = try storedSamples(other)
+    #expect(samples.count == heard.samples.count)
+    #expect(zip(samples, heard.samples).allSatisfy { abs($0 - Double($1)) < 1e-4 })
+    let behind = try Heard(bytes, from: 40_001)
+    #expect(zip(behind.samples, heard.samples[40_001...]).allSatisfy { abs($0 - $1) < 1e-4 })
+  }
+
+  @Test func frameSizesOfAFreeFormatAreThoseOfItsFrames() throws {
+    // Larger than the frames that libmpg123 decodes.
+    let low = try Heard(free("8000"))
+    #expect(low.frames >= 13_600 && low.pitch(from: 3000, rate: 8000) == 1000)
+    // Two frames of the second file are as long as one of the first.
+    let parts = try [free("400"), free("200"), free("128"), free("200")]
+    let joined = try Heard(Array(parts.joined()))
+    let single = try parts.map { try Heard($0).frames }
+    #expect(abs(joined.frames - single.reduce(0, +)) < 4 * 3 * 1152)
+    #expect(joined.warning == nil && joined.missing.isEmpty)
+    for second in 0..<4 {
+      #expect(joined.pitch(from: second * 76_500 + 12_000, rate: 44_100) == 1000)
+    }
+  }
+
+  @Test func damageToAFreeFormatIsTold() throws {
+    let bytes = try free("400")
+    let whole = try Heard(bytes)
+    #expect(try Heard(bytes.dropLast(9000)).warning?.contains("is cut short") == true)
+    let junk = [UInt8](repeating: 7, count: 900)
+    let damaged = try Heard(bytes[..<40_490] + junk + bytes[40_490...])
+    #expect(damaged.warning?.contains("at 00:00.784: 900 bytes are no sound") == true)
+    #expect(damaged.frames == whole.frames)
+    #expect(damaged.samples.suffix(20_000).elementsEqual(whole.samples.suffix(20_000)))
+    let padded = try Heard(bytes + [UInt8](repeating: 0, count: 5000))
+    #expect(padded.warning == nil && padded.samples == whole.samples)
+    let other = try Heard(bytes + tone("44100.flac"))
+    #expect(other.warning?.contains("up to byte \(bytes.count): sound of another kind") == true)
+  }
+
   // MARK: What follows
 
+  /// Readers skip what lies between joined files, and tell how much it is and when it comes.
+  @Test func bytesBetweenJoinedFLACAreCounted() throws {
+    let (one, junk) = (try tone("44100.flac"), [UInt8](repeating: 7, count: 3000))
+    let two = try Heard(one + junk + one)
+    #expect(two.warning?.contains("at 00:01.700: 3000 bytes are no sound") == true)
+    #expect(two.frames == 2 * 74_970)
+    let other = try Heard(one + junk + tone("48000.flac"))
+    #expect(other.warning?.contains("at 00:01.700: 3000 bytes are no sound") == true)
+  }
+
+  @Test(arguments: ["tta", "wv"]) func aSecondFileOfTypesWithoutIDIsTold(kind: String) throws {
+    let folder = try TemporaryFolder()
+    func make(_ name: String, _ rate: Int) throws -> [UInt8] {
+      let path = folder.file("\(rate).\(kind)")
+      try tool("ffmpeg", ["-v", "error", "-i", Self.tones.get().file("\(name).flac"), path])
+      return [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+    let (one, other) = try (make("44100", 44_100), make("24", 48_000))
+    let heard = try Heard(one + other)
+    #expect(heard.frames == 74_970)
+    #expect(heard.warning?.contains("up to byte \(one.count): sound of another kind") == true)
+    for packets in try [worldFile("a.mp3"), worldFile("a.aac"), tone("44100.flac")] {
+      let before = try Heard(packets + one)
+      #expect(before.warning?.contains("up to byte \(packets.count): sound of another") == true)
+    }
+  }
+
   /// A few of its bytes look like frames.
-  @Test(arguments: ["wav", "flac", "aac", "ogg"])
+  @Test(arguments: ["wav", "flac", "aac", "ogg", "mp4"])
   func otherSoundBehindPacketsIsToldAndNotRead(kind: String) throws {
     let bytes = try worldFile("a.mp3")
     let whole = try Heard(bytes)
@@ -164,6 +298,7 @@ private typealias Heard = HeardFile
         "ffmpeg", ["-v", "error", "-i", Self.tones.get().file("44100.flac"), folder.file(path)])
       other = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.file(path))))
     case "flac", "ogg": other = try tone("44100.\(kind)")
+    case "mp4": other = try worldFile("fragments.mp4")
     default: break
     }
     let heard = try Heard(bytes + other)
@@ -229,7 +364,13 @@ private typealias Heard = HeardFile
       #expect(heard.samples == Array(whole.samples.prefix(Int(heard.frames))))
       #expect(heard.warning?.contains("cut short at 00:0") == true)
     }
-    #expect(throws: SoundFileError.self) { try Heard(bytes[..<(table + 30)]) }
+    // What is cut before its first packet is refused.
+    for end in [table + 30, table + 36] {
+      #expect(throws: SoundFileError.self) { try Heard(bytes[..<end]) }
+    }
+    let fragments = try worldFile("fragments.mp4")
+    let sound = try #require(places("mdat", fragments).first)
+    #expect(throws: SoundFileError.self) { try Heard(fragments[..<(sound + 50)]) }
   }
 
   @Test(arguments: ["a.opus", "a.ogg", "a.oga"])

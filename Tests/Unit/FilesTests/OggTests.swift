@@ -96,6 +96,20 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
 }
 
 @Suite(.tags(.program)) struct OggTests {
+  /// RFC 7845: a stream's head gives the gain of its own sound.
+  @Test func joinedOpusHasItsOwnGain() throws {
+    let whole = try bytes("opus")
+    var head = Array(whole[pages(whole)[0]])
+    // -6.02 decibels, in units of 1/256.
+    head.replaceSubrange(28 + 16..<28 + 18, with: [0xFB, 0xF9])
+    head.replaceSubrange(OggPage.sum, with: OggPage.checkSum(head))
+    let single = try sound(whole)
+    let joined = try sound(whole + head + whole[head.count...])
+    #expect(joined.count == 2 * single.count)
+    let ends = zip(joined[single.count...], single).dropFirst(4800)
+    #expect(ends.allSatisfy { abs($0 - $1 / 2) < 0.01 })
+  }
+
   @Test("nothing is missing before a stream that was under way when it was recorded")
   func joinedLate() throws {
     let whole = try bytes("opus")

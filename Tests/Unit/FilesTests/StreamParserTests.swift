@@ -454,8 +454,8 @@ private func read(_ path: String) throws -> Heard {
     try tool("sox", ["-n", "-r", "44100", "-c", "2", source, "synth", "0.5", "sine", "440"])
     try tool("lame", ["--quiet", "--freeformat", "-b", "400", source, path])
     let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-    #expect(failure(bytes) == .unsupportedEncoding(FrameKind.freeFormat))
-    #expect(failure(tag(3000) + bytes, hint: .mp3) == .unsupportedEncoding(FrameKind.freeFormat))
+    #expect(failure(bytes) == .unsupportedEncoding(FreeFormat.name))
+    #expect(failure(tag(3000) + bytes, hint: .mp3) == .unsupportedEncoding(FreeFormat.name))
     // Three headers are needed to tell.
     #expect(failure(Array(bytes[..<2000])) == nil)
   }

@@ -259,11 +259,17 @@ private struct Plain: Sendable, CustomTestStringConvertible {
 
   @Test func theTypeOfALengthSaysHowSureItIs() throws {
     let folder = try TemporaryFolder()
-    try tool(
-      "ffmpeg", ["-v", "error", "-i", corpus.get().file("a.flac"), folder.file("a.wav")])
-    let path = folder.file("free.mp3")
-    try tool("lame", ["--quiet", "-t", "--freeformat", "-b", "200", folder.file("a.wav"), path])
-    let file = try MediaFiles.open(path: path, decodesOthers: true)
+    for name in ["a.wav", "a.mp2"] {
+      try tool("ffmpeg", ["-v", "error", "-i", corpus.get().file("a.flac"), folder.file(name)])
+    }
+    // libsndfile estimates the length of MPEG audio. Frames of a free format give no bit rate.
+    var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.file("a.mp2"))))
+    var start = 0
+    while start + 4 <= bytes.count, let head = FrameKind.mpeg.head(bytes, at: start) {
+      bytes[start + 2] &= 0x0F
+      start += head.bytes
+    }
+    let file = try MediaFiles.open(ReplayedStore(bytes), decodesOthers: true)
     guard case .estimated = try file.length else {
       Issue.record("\(try file.length)")
       return

@@ -161,6 +161,9 @@ import Testing
       let text = try shell(
         "mkfifo t; echo text >t & timeout 60 $0 convert --force t out.wav", [], in: folder)
       #expect(text.status == 1 && text.errors.contains("cuejack: t: "), "\(text)")
+      let stopped = try shell(
+        "mkfifo w; timeout --preserve-status -s INT 0.7 $0 convert $1 w", [wave.path], in: folder)
+      #expect(stopped.status == 130 && stopped.errors.isEmpty, "\(stopped)")
       let several = try shell("$0 convert $1 $1 - --to flac", [wave.path], in: folder)
       #expect(several.status == 64, "\(several)")
     }

@@ -18,14 +18,22 @@ struct MPEGInformation {
   /// Frames by which a decoder delays its output.
   private static let decoderDelay: Int64 = 529
 
-  /// Returns the packet table for packets that decode to `frames` frames; nil if the tag has no
+  /// Returns the packet table for packets that decode to `frames` frames, `each` in a packet; nil if the tag has no
   /// padding.
-  func table(of frames: Int64) -> PacketTable? {
+  func table(of frames: Int64, each: Int) -> PacketTable? {
     padding.map { padding in
-      PacketTable(
+      // Other frames are lost or joined.
+      let isWhole = packets.map { $0 * Int64(each) == frames } ?? false
+      return PacketTable(
         priming: padding.start + Self.decoderDelay, valid: nil,
-        remainder: max(0, padding.end - Self.decoderDelay), of: frames)
+        remainder: isWhole ? max(0, padding.end - Self.decoderDelay) : 0, of: frames)
     }
+  }
+
+  /// Frames of the sound; nil if the tag does not count its packets.
+  func promisedFrames(each: Int) -> Int64? {
+    guard let packets, packets > 0, case let frames = packets * Int64(each) else { return nil }
+    return table(of: frames, each: each)?.validFrames ?? frames
   }
 
   /// Parses the tag; nil if the frame at the offset holds sound.
@@ -57,21 +65,5 @@ struct MPEGInformation {
       bytes = max(0, Int64(frame.big(at: offset + 46, bytes: 4)) - Int64(head.bytes))
       packets = Int64(frame.big(at: offset + 50, bytes: 4))
     }
-  }
-
-  /// Returns the frames that the first frame of a file promises, and their packet table if it has padding; nil
-  /// if it holds sound. Blocks.
-  static func promises(
-    in store: any ByteStore
-  ) throws(SoundFileError) -> (frames: Int64, table: PacketTable?)? {
-    let start = try ID3Tag.end(in: store)
-    let count = Int(min(Int64(FrameKind.mpeg.maximumPacketBytes), try store.byteCount() - start))
-    guard let bytes = try store.bytes(at: start, count: count), count >= FrameKind.mpeg.headBytes,
-      let head = FrameKind.mpeg.head(bytes, at: 0),
-      let about = MPEGInformation(bytes, at: 0, head), let packets = about.packets
-    else { return nil }
-    let frames = packets * Int64(head.frames)
-    let table = about.table(of: frames)
-    return (table?.validFrames ?? frames, table)
   }
 }

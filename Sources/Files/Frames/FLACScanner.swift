@@ -38,8 +38,8 @@ struct FLACScanner {
   enum Step {
     /// A frame at an offset, with its size in bytes and its number of audio frames.
     case frame(bytes: Int, frames: Int, at: Int)
-    /// The STREAMINFO of a stream in another form, at an offset.
-    case stream(FLACStreamInfo, at: Int)
+    /// The STREAMINFO of another stream, which may have another form, at an offset.
+    case stream(FLACStreamInfo, isOther: Bool, at: Int)
     /// The scanner needs more bytes. Bytes before the offset may be discarded.
     case more(from: Int)
   }
@@ -69,13 +69,14 @@ struct FLACScanner {
             let most = info.maximumBytes > 0 ? info.maximumBytes : Self.unknownMaximum
             maximumPacketBytes = max(maximumPacketBytes, most)
             streamInfo = info
-            if !info.isLike(old) {
-              setup = Array(bytes[offset..<offset + FLACStreamInfo.bytes])
-              return .stream(info, at: offset)
-            }
+            let isOther = !info.isLike(old)
+            if isOther { setup = Array(bytes[offset..<offset + FLACStreamInfo.bytes]) }
+            return .stream(info, isOther: isOther, at: offset)
           }
         }
-        offset += 1
+        offset = min(
+          bytes.first(0xFF, from: offset + 1) ?? bytes.count,
+          bytes.first(UInt8(ascii: "f"), from: offset + 1) ?? bytes.count)
         continue
       case .head(let found): head = found
       }
@@ -223,6 +224,23 @@ struct FLACStreamInfo {
   }
 
   func isLike(_ other: FLACStreamInfo) -> Bool { form == other.form }
+
+  /// Returns where the metadata blocks of the stream end whose name is at an offset. Blocks.
+  static func soundOffset(
+    _ store: any ByteStore, at offset: Int64
+  ) throws(SoundFileError) -> Int64 {
+    var end = offset + 4
+    for _ in 0..<FileHead.mostStreamChunks {
+      guard let block = try store.bytes(at: end, count: 4) else { break }
+      end += 4 + Int64(block.big(at: 1, bytes: 3))
+      guard block[0] & 0x80 != 0 else { continue }
+      let start = try store.bytes(at: end, count: Int(min(16, max(0, store.byteCount() - end))))
+      if let start, case .head = FLACScanner.Head.read(start, at: 0) { return end }
+      break
+    }
+    // The frames are searched behind a damaged head.
+    return offset + Int64(bytes)
+  }
 }
 
 extension [UInt8] {
