@@ -1,6 +1,6 @@
 package import Codecs
 
-/// What there is to say about a container: an entry of the table at the end of this file.
+/// Names, codes and abilities of a container. `Container.facts`, at the end of this file, has those of each one.
 package struct ContainerFacts: Sendable {
   /// How a file is built, which decides what reads and writes it.
   enum Structure {

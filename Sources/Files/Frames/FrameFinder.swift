@@ -1,6 +1,7 @@
 import Codecs
 
-/// A finder of frames with a header, of which a file or a part of it consists. It passes over other bytes.
+/// Finds the frames of MPEG audio, ADTS or AC-3 in a file, or in a part of it, by their headers. It passes over all
+/// other bytes.
 struct FrameFinder {
   let kind: FrameKind
   /// Where the frames are in the file.

@@ -1,6 +1,7 @@
 public import Testing
 
-/// What a suite needs. Suites without tags run in one process for each module, all others in one of their own.
+/// The tags say what a suite needs. The gate runs the suites of a module that have no tags in one process, and each
+/// suite with tags in a process of its own.
 /// `Tests/Tools/Gates/tests` reads the tags from `@Suite`, where they come first.
 extension Tag {
   /// A JACK server.

@@ -364,7 +364,7 @@ private typealias Heard = HeardFile
       #expect(heard.samples == Array(whole.samples.prefix(Int(heard.frames))))
       #expect(heard.warning?.contains("cut short at 00:0") == true)
     }
-    // What is cut before its first packet is refused.
+    // A file that ends before its first packet is refused.
     for end in [table + 30, table + 36] {
       #expect(throws: SoundFileError.self) { try Heard(bytes[..<end]) }
     }

@@ -14,8 +14,8 @@ extension PropertyFailure {
   }
 }
 
-/// What an app passes with a property: a new value, or a question that the value answers. Empty if the app
-/// passes nothing.
+/// The bytes that an app passes to a function for a property: a new value to set, or the question that the
+/// property answers, such as a frame to translate. Empty if the app passes none.
 @safe
 struct PropertyInput<Failure: PropertyFailure> {
   let id: UInt32
@@ -88,8 +88,8 @@ struct PropertyInput<Failure: PropertyFailure> {
   }
 }
 
-/// What an object does with one of its properties: the functions for its size, for reading and for setting
-/// answer from it. It evaluates the expressions that it is made of when a function needs them.
+/// The size, the value and the setter of a property of one object. GetPropertyInfo, GetProperty and SetProperty of
+/// that object all answer from this entry, which reads the value or sets it only if one of them asks.
 struct PropertyEntry<Failure: PropertyFailure> {
   /// Size of the value in bytes; nil if only the value tells.
   private let byteCount: Int?

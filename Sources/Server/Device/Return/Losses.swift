@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a device can lose: until it has recovered from that, it plays nothing.
+/// The reason why a device has lost its server's cycles. The device plays nothing until they are back.
 package enum Loss: UInt8, Sendable {
   /// The server has gone: the device waits for another one of the same name.
   case serverGone = 1
