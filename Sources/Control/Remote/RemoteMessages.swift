@@ -14,7 +14,7 @@ import System
 /// | `/cuejack/ping i` | answers with `/cuejack/pong i` when all that the sender asked before is done or refused |
 /// | `/cuejack/alive` | answers with `/cuejack/alive` at once |
 ///
-/// An address may be a pattern. Each refused message is answered with `/cuejack/error ss`: the address
+/// An address may be a pattern, and end with the range of a fader. Each refused message is answered with `/cuejack/error ss`: the address
 /// and the reason. `/cuejack/remark ss` says what people are to know of a message that was carried out. A
 /// malformed packet has no effect and no answer. One thread at a time.
 package struct RemoteMessages {
@@ -67,6 +67,7 @@ package struct RemoteMessages {
 
   private struct Subscription {
     let pattern: AddressPattern
+    let range: FaderRange?
     let subscriber: OSCAddress
     var period: UInt64
     /// Host times in nanoseconds: of the next message, and of the end.
@@ -199,11 +200,9 @@ package struct RemoteMessages {
 
   private mutating func due(_ index: Int) -> [OSCMessage] {
     if subscriptions[index].version != version {
-      let pattern = subscriptions[index].pattern
+      let (pattern, range) = (subscriptions[index].pattern, subscriptions[index].range)
       subscriptions[index].version = version
-      subscriptions[index].matches = nodes.filter {
-        $0.kind != .action && pattern.matches($0.address)
-      }
+      subscriptions[index].matches = readable(pattern, range)
     }
     var messages: [OSCMessage] = []
     for node in subscriptions[index].matches {
@@ -212,7 +211,7 @@ package struct RemoteMessages {
         if subscriptions[index].sent[Name(node.address)] == values { continue }
         subscriptions[index].sent[Name(node.address)] = values
       }
-      messages.append(OSCMessage(node.address, values))
+      messages.append(Self.message(node, subscriptions[index].range, values))
     }
     return messages
   }
@@ -262,7 +261,8 @@ extension RemoteMessages {
     case ("/cuejack/ping", "i"): try ping(arguments, source, &answers)
     case ("/cuejack/alive", ""): answers.append(message)
     case ("/cuejack/get", "s"):
-      for node in try found(arguments[0].text ?? "") { answers.append(try value(of: node)) }
+      let (nodes, range) = try found(arguments[0].text ?? "")
+      for node in nodes { answers.append(try value(of: node, range)) }
     case ("/cuejack/list", ""): list(from: 0, &answers)
     case ("/cuejack/list", "i"): list(from: Int(arguments[0].number ?? 0), &answers)
     // The end of a list, which only answers have.
@@ -277,17 +277,20 @@ extension RemoteMessages {
       answers.append(OSCMessage("/cuejack/unsubscribed", .string("*")))
     case ("/cuejack/unsubscribe", "s"):
       let text = arguments[0].text ?? ""
-      subscriptions.removeAll { $0.subscriber == source && $0.pattern.text == text }
+      let (address, range) = split(text)
+      subscriptions.removeAll {
+        $0.subscriber == source && $0.pattern.text == address && $0.range == range
+      }
       answers.append(OSCMessage("/cuejack/unsubscribed", .string(text)))
     case ("/cuejack/ping", _), ("/cuejack/get", _), ("/cuejack/list", _),
       ("/cuejack/subscribe", _), ("/cuejack/unsubscribe", _):
       throw .refused(message.address, "it does not take the types “\(message.types)”")
     default:
-      let nodes = try found(message.address)
+      let (nodes, range) = try found(message.address)
       // One refusal does not keep the others of a pattern from being set.
       for node in nodes {
         do throws(RemoteError) {
-          try apply(arguments, to: node, source, &answers)
+          try apply(arguments, to: node, range, source, &answers)
         } catch {
           answers.append(Self.error(error, of: message))
         }
@@ -295,9 +298,20 @@ extension RemoteMessages {
     }
   }
 
-  /// Returns the node of an address, or all nodes of a pattern.
-  private func found(_ address: String) throws(RemoteError) -> [RemoteNode] {
-    if let node = byAddress[Name(address)] { return [node] }
+  /// Splits an address or pattern from the range at its end. The address of a node has none.
+  private func split(_ text: String) -> (address: String, range: FaderRange?) {
+    byAddress[Name(text)] == nil ? FaderRange.split(text) : (text, nil)
+  }
+
+  /// Returns the node of an address, or all nodes of a pattern, and the range at its end.
+  private func found(_ text: String) throws(RemoteError) -> ([RemoteNode], FaderRange?) {
+    let (address, range) = split(text)
+    if let node = byAddress[Name(address)], range == nil { return ([node], nil) }
+    if let range {
+      let nodes = try found(address).0
+      for node in nodes { try range.check(node) }
+      return (nodes, range)
+    }
     guard AddressPattern.isPattern(address) else {
       throw .refused(address, "the session has no such address")
     }
@@ -306,11 +320,11 @@ extension RemoteMessages {
     }
     let matches = nodes.filter { pattern.matches($0.address) }
     if matches.isEmpty { throw .refused(address, "no address of the session matches") }
-    return matches
+    return (matches, nil)
   }
 
   private mutating func apply(
-    _ arguments: [OSCValue], to node: RemoteNode, _ source: OSCAddress,
+    _ arguments: [OSCValue], to node: RemoteNode, _ range: FaderRange?, _ source: OSCAddress,
     _ answers: inout [OSCMessage]
   ) throws(RemoteError) {
     switch node.kind {
@@ -332,21 +346,39 @@ extension RemoteMessages {
     case .action:
       try follow(
         target.perform(node.address, node.accepted(arguments)), of: node.address, source, &answers)
-    case _ where arguments.isEmpty: answers.append(try value(of: node))
+    case _ where arguments.isEmpty: answers.append(try value(of: node, range))
     case .parameter:
-      try follow(
-        target.setRemote(node.address, to: node.accepted(arguments)), of: node.address, source,
-        &answers)
+      let values =
+        if let range { try range.values(at: arguments, of: node) } else {
+          try node.accepted(arguments)
+        }
+      try follow(target.setRemote(node.address, to: values), of: node.address, source, &answers)
     case .state, .meter: throw node.refusal("it can only be read")
     }
   }
 
-  private func value(of node: RemoteNode) throws(RemoteError) -> OSCMessage {
+  private func value(of node: RemoteNode, _ range: FaderRange?) throws(RemoteError) -> OSCMessage {
     if node.kind == .action { throw node.refusal("it is an action, and has no value") }
     guard let values = target.remoteValues(at: node.address) else {
       throw node.refusal("the session has no such address any more")
     }
-    return OSCMessage(node.address, values)
+    return Self.message(node, range, values)
+  }
+
+  /// Returns the message with a node's values, or with the position of its fader.
+  private static func message(_ node: RemoteNode, _ range: FaderRange?, _ values: [OSCValue])
+    -> OSCMessage
+  {
+    guard let range else { return OSCMessage(node.address, values) }
+    return OSCMessage(range.address(of: node), range.position(of: values))
+  }
+
+  /// Returns the nodes of a pattern that have values, with a range those that take it.
+  private func readable(_ pattern: AddressPattern, _ range: FaderRange?) -> [RemoteNode] {
+    nodes.filter { node in
+      node.kind != .action && pattern.matches(node.address)
+        && (range == nil || (try? range?.check(node)) != nil)
+    }
   }
 
   /// Lists nodes, and tells the number of the first one, how many follow, and how many there are.
@@ -362,16 +394,19 @@ extension RemoteMessages {
   private mutating func subscribe(
     _ address: String, period: Double, _ source: OSCAddress, _ now: UInt64
   ) throws(RemoteError) -> OSCMessage {
-    guard let pattern = AddressPattern(address) else {
+    let (path, range) = split(address)
+    guard let pattern = AddressPattern(path) else {
       throw .refused(address, "it is no address, or too long a pattern")
     }
-    guard nodes.contains(where: { $0.kind != .action && pattern.matches($0.address) }) else {
+    guard !readable(pattern, range).isEmpty else {
       throw .refused(address, "no value of the session matches")
     }
     guard period.isFinite else { throw .refused(address, "\(period) is no period") }
     let seconds = min(max(period, Self.periods.lowerBound), Self.periods.upperBound)
     let end = now + UInt64(Self.lifetime * 1e9)
-    let same = subscriptions.firstIndex { $0.subscriber == source && $0.pattern == pattern }
+    let same = subscriptions.firstIndex {
+      $0.subscriber == source && $0.pattern == pattern && $0.range == range
+    }
     if let same {
       subscriptions[same].period = UInt64(seconds * 1e9)
       subscriptions[same].end = end
@@ -382,7 +417,8 @@ extension RemoteMessages {
       }
       subscriptions.append(
         Subscription(
-          pattern: pattern, subscriber: source, period: UInt64(seconds * 1e9), due: now, end: end))
+          pattern: pattern, range: range, subscriber: source, period: UInt64(seconds * 1e9),
+          due: now, end: end))
     }
     return OSCMessage(
       "/cuejack/subscribed", .string(address), .float(Float(seconds)), .float(Float(Self.lifetime)))

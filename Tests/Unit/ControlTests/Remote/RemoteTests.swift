@@ -215,6 +215,47 @@ final class RecordingTarget: RemoteSession {
     #expect(target.calls.count == 4)
   }
 
+  /// Faders send positions from 0 to 1. They are answered with positions, and so are subscribers.
+  @Test func anAddressWithARangeTakesThePositionOfAFader() throws {
+    var remote = RemoteMessages(target)
+    let fader = "/cuejack/tracks/1/gain/-60..6"
+    for (position, call) in [(OSCValue.float(0.5), "-27.0"), (.int(0), "-60.0"), (.int(1), "6.0")] {
+      #expect(try ask(&remote, OSCMessage(fader, position)) == [])
+      #expect(target.calls.last == "/cuejack/tracks/1/gain=\(call)")
+    }
+    #expect(try ask(&remote, OSCMessage(fader)) == [OSCMessage(fader, .float(1))])
+    _ = try ask(&remote, OSCMessage("/cuejack/count/9..1", .float(0.3)))
+    #expect(target.calls.last == "/cuejack/count=7")
+    _ = try ask(&remote, OSCMessage("/cuejack/tracks/*/gain/-90..10", .float(0.25)))
+    #expect(target.calls.suffix(2) == (1...2).map { "/cuejack/tracks/\($0)/gain=-65.0" })
+
+    let gains = OSCValue.string("/cuejack/tracks/*/gain/-90..10")
+    #expect(
+      try ask(&remote, OSCMessage("/cuejack/subscribe", gains)).first?.address
+        == "/cuejack/subscribed")
+    let sent = try remote.tick(now: 1).answers.flatMap { try OSCPacket.messages(in: $0.bytes) }
+    #expect(
+      sent == (1...2).map { OSCMessage("/cuejack/tracks/\($0)/gain/-90..10", .float(0.25)) })
+    _ = try ask(&remote, OSCMessage("/cuejack/unsubscribe", gains))
+    #expect(remote.tick(now: 1_000_000_000).answers.isEmpty)
+  }
+
+  @Test(arguments: [
+    ("tracks/1/gain/-60..6", [OSCValue.float(1.5)], "above 1"),
+    ("tracks/1/gain/-60..6", [.string("loud")], "a number"),
+    ("tracks/1/gain/-60..60", [.float(0.5)], "not within -90.0 to 12.0"),
+    ("tracks/1/mute/0..1", [.float(0.5)], "one number"), ("load/0..1", [], "one number"),
+    ("start/0..1", [.float(1)], "one number"), ("tracks/1/gain/6..6", [.float(1)], "no such"),
+    ("tracks/1/gain/..6", [.float(1)], "no such"), ("tracks/9/gain/0..6", [.float(1)], "no such"),
+  ])
+  func aRangeThatDoesNotFitIsRefused(path: String, values: [OSCValue], words: String) throws {
+    var remote = RemoteMessages(target)
+    let answers = try ask(&remote, OSCMessage("/cuejack/\(path)", values))
+    #expect(answers.first?.address == "/cuejack/error")
+    #expect(answers.first?.arguments.last?.text?.contains(words) == true, "\(answers)")
+    #expect(target.calls == [])
+  }
+
   @Test func theListHasTheWholeAddressSpace() throws {
     target.content.withLock { content in
       content.extra = (0..<100).map {
