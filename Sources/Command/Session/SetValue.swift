@@ -8,9 +8,10 @@ struct SetValue: ParsableCommand {
     commandName: "set", abstract: "Control a running session.",
     discussion: """
       A target is an OSC address of the session, without /cuejack/ at its beginning, as in \
-      tracks/1/gain=-6. Without a value it is an action, as start. The targets are handled in order; the \
-      first one that the session refuses ends the command. `cuejack osc` lists them. The exit code is 1 \
-      if there is no such session or target, or the session refuses a value.
+      tracks/1/gain=-6. Without a value it is an action, as start. `cuejack osc` lists them. The command \
+      first checks that all targets exist and all values fit, and sends nothing if one does not. Then it \
+      sends them in order; the first one that the session refuses ends it. The exit code is 1 if there is \
+      no such session or target, or the session refuses a value.
       """
         + examples(
           "cuejack set duo start",
