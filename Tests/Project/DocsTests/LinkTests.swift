@@ -21,9 +21,26 @@ import Testing
     }
   }
 
-  @Test func theReadmeHasAtMostNineHundredWords() {
+  @Test func theReadmeHasAtMostSevenHundredWords() {
     let words = Page("README.md").text.split(whereSeparator: \.isWhitespace).count
-    #expect(words <= 900 && words > 100, "\(words) words")
+    #expect(words <= 700 && words > 100, "\(words) words")
+  }
+
+  /// A reader finds every page from README.
+  @Test func theReadmeLinksToEveryPage() {
+    let links = Set(Page("README.md").links.map { $0.prefix { $0 != "#" } })
+    for page in Page.documentation where page.path != "README.md" {
+      #expect(links.contains(page.path[...]), "\(page)")
+    }
+  }
+
+  /// A cell is read at a glance, or it is a paragraph.
+  @Test(arguments: Page.documentation) func noCellIsLong(page: Page) {
+    for line in page.lines where line.hasPrefix("| ") {
+      for cell in line.split(separator: "|") {
+        #expect(cell.count <= 400, "\(page): \(cell.prefix(60))… has \(cell.count) characters")
+      }
+    }
   }
 
   /// The tables of hops in architecture.md have the function in the third column and its file in the
@@ -53,15 +70,15 @@ import Testing
     #expect(named.sorted() == present.sorted() && named.count > 5)
   }
 
-  /// README shows each folder of `Sources`.
-  @Test func theReadmeShowsEveryModule() throws {
-    let picture = try #require(
-      Page("README.md").blocks.first { $0.text.hasPrefix("Sources/\n") })
+  /// architecture.md names each folder of `Sources`, in the picture of the modules or below it.
+  @Test func thePageOfTheArchitectureNamesEveryModule() throws {
+    let page = Page("docs/architecture.md")
+    let picture = try #require(page.blocks.first)
     let folders = try FileManager.default.contentsOfDirectory(
       atPath: repository.appendingPathComponent("Sources").path)
-    let shown = Set(picture.text.matches(of: /\b(\w+)\//).map { String($0.output.1) })
-    for folder in folders { #expect(shown.contains(folder), "\(folder)") }
-    for match in picture.text.matches(of: /(?m)^  (\w+)\//) {
+    let named = Set(picture.text.matches(of: /\w+/).map { String($0.output) } + page.codeSpans)
+    for folder in folders { #expect(named.contains(folder), "\(folder)") }
+    for match in picture.text.matches(of: /(?m)^ (\w+)/) {
       #expect(folders.contains(String(match.output.1)), "there is no Sources/\(match.output.1)")
     }
   }
