@@ -164,7 +164,7 @@ final class QueueCore<Part: QueuePart>: Sendable {
     case .physical:
       // A single playback channel goes to two outputs.
       let count = memory.direction == .output ? max(2, ports.count) : ports.count
-      others = Array(soundCardPorts(of: device).prefix(count))
+      return try device.connectToCard(ports, memory.direction, count: count)
     }
     var connections: [[String]] = ports.map { _ in [] }
     for (i, other) in others.enumerated() {

@@ -127,9 +127,7 @@ package final class EffectGraph: Sendable {
     do throws(HostError) { try graph.run(on: device) } catch { throw .graph(error) }
     do throws(ServerError) {
       // A single channel is heard on both sides.
-      for (i, other) in device.client.physicalOutputs.prefix(max(2, ports.count)).enumerated() {
-        try device.connect(ports[i % ports.count], to: other)
-      }
+      try device.connectToCard(ports, .output, count: max(2, ports.count))
     } catch {
       throw .server(error)
     }

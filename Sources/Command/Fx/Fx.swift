@@ -121,16 +121,21 @@ struct Fx: ParsableCommand {
     try session.run()
   }
 
-  /// Returns the ports that one of the options names, or those of the sound card.
+  /// The server of the client. A client without a name of its own is there for one run.
+  var jackServer: JackServer {
+    var server = server.jack()
+    server.claimsConnections = name == nil
+    return server
+  }
+
+  /// Returns the ports that one of the options names; nil for those of the sound card.
   ///
-  /// - Parameters:
-  ///   - direction: That of the ports as their own clients see it.
-  ///   - physical: The sound card's ports.
+  /// - Parameter direction: That of the ports as their own clients see it.
   func ports(
-    _ option: String, _ values: [String], _ direction: PortDirection, orElse physical: [String],
-    on client: any ServerClient, _ signals: StopSignals
-  ) throws -> [String] {
-    if values.isEmpty { return noConnect ? [] : physical }
+    _ option: String, _ values: [String], _ direction: PortDirection, on client: any ServerClient,
+    _ signals: StopSignals
+  ) throws -> [String]? {
+    if values.isEmpty { return noConnect ? [] : nil }
     do throws(PortError) {
       return try PortChoice(option: option, values: values, direction: direction).ports(
         on: client, waiting: connectWait?.seconds(at: client.sampleRate) ?? 0,

@@ -27,18 +27,14 @@ struct FxSession {
     }
     client = try PluginClient(
       plugins, channels: command.channels ?? width.channels,
-      inputs: command.channels ?? width.inputs, on: command.server.jack(),
+      inputs: command.channels ?? width.inputs, on: command.jackServer,
       named: command.name ?? Fx.clientName, title: printable(title.joined(separator: ", ")),
       PluginClient.Connections(
-        outputs: { client, ports in
-          try command.ports(
-            "--connect-out", command.connectOut, .input,
-            orElse: Array(client.physicalOutputs.prefix(max(2, ports))), on: client, signals)
+        outputs: { client in
+          try command.ports("--connect-out", command.connectOut, .input, on: client, signals)
         },
-        inputs: { client, ports in
-          try command.ports(
-            "--connect-in", command.connectIn, .output,
-            orElse: Array(client.physicalInputs.prefix(ports)), on: client, signals)
+        inputs: { client in
+          try command.ports("--connect-in", command.connectIn, .output, on: client, signals)
         }), command.controllers)
   }
 

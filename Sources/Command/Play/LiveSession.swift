@@ -83,11 +83,10 @@ struct LiveSession {
       on: options.jackServer(for: files),
       named: options.clientName(for: files[0], usual: Play.clientName),
       title: files.map { printable(fileName($0)) }.joined(separator: ", "),
-      PluginClient.Connections { client, ports in
+      PluginClient.Connections { client in
         if options.noConnect { return [] }
         return options.connect.isEmpty
-          ? Array(client.physicalOutputs.prefix(max(2, ports)))
-          : try options.connectedPorts(on: client, .input, signals)
+          ? nil : try options.connectedPorts(on: client, .input, signals)
       }, command.controllers)
   }
 

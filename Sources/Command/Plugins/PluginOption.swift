@@ -122,10 +122,10 @@ extension PluginChain {
 struct PluginClient {
   /// The audio ports of other clients that are connected to the client's ports.
   struct Connections {
-    /// Returns those that hear the chain, and those that it hears, in the order of the chain's ports. Called
-    /// with the client and the number of ports.
-    var outputs: (any ServerClient, Int) throws -> [String]
-    var inputs: (any ServerClient, Int) throws -> [String] = { _, _ in [] }
+    /// Returns those that hear the chain, and those that it hears, in the order of the chain's ports; nil for
+    /// those of the sound card. Called with the client.
+    var outputs: (any ServerClient) throws -> [String]?
+    var inputs: (any ServerClient) throws -> [String]? = { _ in [] }
   }
 
   let device: Device
@@ -172,8 +172,8 @@ struct PluginClient {
       }
       try chain.graph.run(on: device)
       show(title)
-      self.connections = try connect(chain.portNames, connections.outputs)
-      inputConnections = try connect(inputNames, connections.inputs)
+      self.connections = try connect(chain.portNames, .output, connections.outputs)
+      inputConnections = try connect(inputNames, .input, connections.inputs)
       try connectMIDI(controllers)
       try follow(controllers)
       // Plugins report their latency only after they have run.
@@ -203,12 +203,18 @@ struct PluginClient {
 
   /// Connects ports of the client, and returns the connections of each.
   private func connect(
-    _ ports: [String], _ others: (any ServerClient, Int) throws -> [String]
+    _ ports: [String], _ direction: PortDirection,
+    _ others: (any ServerClient) throws -> [String]?
   ) throws -> [[String]] {
     var connections: [[String]] = ports.map { _ in [] }
     if ports.isEmpty { return connections }
+    guard let others = try others(device.client) else {
+      // A single channel is heard on both sides.
+      let count = direction == .output ? max(2, ports.count) : ports.count
+      return try device.connectToCard(ports, direction, count: count)
+    }
     // Surplus ports of others are assigned round robin, so a single port is connected to all of them.
-    for (i, other) in try others(device.client, ports.count).enumerated() {
+    for (i, other) in others.enumerated() {
       let port = i % ports.count
       try device.connect(ports[port], to: other)
       connections[port].append(other)

@@ -4,7 +4,8 @@ import Server
 import Sessions
 import Timeline
 
-/// Warnings about inputs of a recording that are not connected, or carry digital silence. Main thread.
+/// Warnings about inputs of a recording that are not connected, that other programs connect, or that carry digital
+/// silence. Main thread.
 struct InputWatch {
   /// Seconds of zeros after which an input counts as silent.
   static let patience = 5
@@ -20,6 +21,8 @@ struct InputWatch {
   /// Ports without a connection when they were looked at last. A change counts if it lasts.
   private var seen: Set<Int> = []
   private var calls = 0
+  /// The connections of each port, as they were looked at last; nil before.
+  private var sources: [[String]]?
 
   init(_ recorder: FileRecorder) {
     self.recorder = recorder
@@ -33,14 +36,14 @@ struct InputWatch {
     // While the server is away, its ports are, too.
     guard let device = recorder.queue.runningDevice, recorder.queue.loss == nil else { return }
     if calls % Self.interval == 0 {
-      let now = Set(
-        ports.indices.filter { device.client.connections(of: ports[$0]).isEmpty })
+      let present = ports.map { device.client.connections(of: $0) }
+      tellNew(present)
+      let now = Set(ports.indices.filter { present[$0].isEmpty })
       let isFirst = calls == 0
       let lost = now.subtracting(unconnected).filter { isFirst || seen.contains($0) }
-      let found = unconnected.subtracting(now).filter { !seen.contains($0) }
+      let found = unconnected.subtracting(now)
       tell(
         lost, isFirst ? "not connected: records silence" : "lost the connection: records silence")
-      tell(found, "connected now")
       unconnected = unconnected.union(lost).subtracting(found)
       seen = now
     }
@@ -54,6 +57,17 @@ struct InputWatch {
     tell(new, "nothing but zeros for \(Self.patience) seconds")
     tell(loud.subtracting(unconnected), "sound again")
     silent = silent.union(new).subtracting(loud)
+  }
+
+  /// Names connections that have been made since the last call. Those of the first call are announced already.
+  private mutating func tellNew(_ present: [[String]]) {
+    for (number, others) in present.enumerated() {
+      let new = others.filter { sources?[number].contains($0) == false }
+      for other in new {
+        Screen.shared.remark("\(client):\(ports[number]): connected to \(other) now")
+      }
+    }
+    sources = present
   }
 
   private func tell(_ numbers: Set<Int>, _ words: String) {

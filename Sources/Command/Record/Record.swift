@@ -223,8 +223,11 @@ struct Record: ParsableCommand {
     Screen.shared.say(
       "\(recording.path): server \(statistics.serverName), client \(statistics.clientName), "
         + "\(plan.container): \(plan.format.summary)\(start)")
+    // Other programs may have made some.
+    let client = recorder.queue.runningDevice?.client
     for (port, connections) in zip(statistics.portNames, statistics.connections) {
-      Screen.shared.say("  \(listed(connections)) -> \(statistics.clientName):\(port)")
+      let others = client?.connections(of: port) ?? connections
+      Screen.shared.say("  \(listed(others)) -> \(statistics.clientName):\(port)")
     }
   }
 

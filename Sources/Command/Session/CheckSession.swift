@@ -11,8 +11,8 @@ struct CheckSession: ParsableCommand {
     commandName: "check", abstract: "Check a session's file, names, sounds, plugins and formats.",
     discussion: """
       A syntax error is named with its line and column, any other fault with its path, such as \
-      tracks[3].volume. All faults are listed. The exit code is 1 if there is an error. A sound file that \
-      is missing is a warning: the session loads without it.
+      tracks[3].volume. All faults are listed. The exit code is 1 if there is an error: the \
+      session cannot run. With a warning it can: a track whose sound file is missing is silent.
       """
         + examples(
           "cuejack session check duo",
@@ -112,8 +112,8 @@ struct CheckSession: ParsableCommand {
       }
     }
     if looksForPlugins {
-      let world = World()
-      check.plugin = { faults(of: $0, in: world) }
+      let plugins = PluginCheck(World())
+      check.plugin = plugins.faults(of:)
     }
     return check
   }
@@ -139,40 +139,5 @@ struct CheckSession: ParsableCommand {
     let stream = format.stream(sampleRate: format.usableRate(for: 48000), channels: channels)
     if MediaFiles.canWrite(stream, in: format.container) { return nil }
     return "\(recording.file): \(format.container) files cannot hold \(stream.summary)"
-  }
-
-  /// Returns the faults of a plugin: it is not installed, or has no such preset or control.
-  private static func faults(of plugin: SessionPlugin, in world: World) -> [SessionFault] {
-    let description: PluginDescription
-    do throws(HostError) {
-      description = try world.description(of: plugin.uri)
-    } catch {
-      return [SessionFault(.error, SessionPath([.key("uri")]), error.description)]
-    }
-    var faults = description.problems.map {
-      SessionFault(.error, SessionPath([.key("uri")]), $0)
-    }
-    if let preset = plugin.preset, !description.presets.contains(where: { $0.uri == preset }) {
-      faults.append(
-        SessionFault(.error, SessionPath([.key("preset")]), "the plugin has no preset \(preset)"))
-    }
-    for (name, value) in plugin.parameters.sorted(by: { $0.key < $1.key }) {
-      let path = SessionPath([.key("parameters")]).appending(name: name)
-      if let port = description.port(name), port.kind == .control, port.direction == .input {
-        guard !port.isSampleRate, let low = port.minimum, let high = port.maximum, low <= high,
-          !(Double(low)...Double(high)).contains(value)
-        else { continue }
-        faults.append(
-          SessionFault(.warning, path, "\(value) is out of the control's range, \(low) to \(high)"))
-      } else if !description.parameters.contains(where: { $0.uri == name && $0.isWritable }) {
-        let controls = description.ports.filter { $0.kind == .control && $0.direction == .input }
-        let names = controls.prefix(12).map(\.symbol).joined(separator: ", ")
-        faults.append(
-          SessionFault(
-            .error, path, "the plugin has no such control" + (names.isEmpty ? "" : ", but \(names)")
-          ))
-      }
-    }
-    return faults
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import PluginHost
 import Sessions
 import System
 
@@ -156,6 +157,10 @@ struct SetInSession: ParsableCommand {
         let edit = SessionEdit.remove(try SessionPath(path))
         try document.apply(edit)
         edits.append(edit)
+      }
+      if document.plugins.map(\.plugin) != store.document.plugins.map(\.plugin) {
+        let faults = PluginCheck(World()).newFaults(in: document, since: store.document)
+        if !faults.isEmpty { throw .faults(file: "", SessionFaults(faults).list) }
       }
       for edit in edits { try store.apply(edit) }
       try store.save()

@@ -136,15 +136,22 @@ struct RunSession: ParsableCommand {
     let jack = manager == nil ? followJack(running) : nil
     defer { jack?.end() }
     say(running)
-    if play {
-      try Self.telling { () throws(SessionRunError) in
-        try running.perform { session throws(SessionRunError) in try session.start() }
-      }
-    }
+    if play { try start(running) }
     SessionScreen(running, signals, awake, seconds: seconds, isOnce: once && play).run()
     running.end()
     if running.hasFailures { throw ExitCode.failure }
     if let signal = signals.received { throw ExitCode(128 + signal) }
+  }
+
+  /// Starts the session. If it plays without a recording that has failed, the end tells.
+  private func start(_ running: RunningSession) throws {
+    do throws(SessionRunError) {
+      try running.perform { session throws(SessionRunError) in try session.start() }
+    } catch {
+      if running.engine?.isPlaying != true {
+        try Self.telling { () throws(SessionRunError) in throw error }
+      }
+    }
   }
 
   private static func telling<R>(_ body: () throws(SessionRunError) -> R) throws -> R {

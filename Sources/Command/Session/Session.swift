@@ -16,7 +16,8 @@ struct Session: ParsableCommand {
           "cuejack session run duo --play"),
     subcommands: [
       NewSession.self, AddToSession.self, SetInSession.self, CheckSession.self, ShowSession.self,
-      CollectSession.self, RunSession.self, SaveSession.self, RenderSession.self,
+      CollectSession.self, RunSession.self, SaveSession.self, ShowJournal.self,
+      RevertSession.self, RenderSession.self,
     ])
 
   /// Runs `body`. Prints its error, a line for each fault, and ends the command.

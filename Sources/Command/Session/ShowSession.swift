@@ -1,4 +1,5 @@
 import ArgumentParser
+import Control
 import Files
 import Glibc
 import Pictures
@@ -11,7 +12,8 @@ struct ShowSession: ParsableCommand {
     commandName: "show", abstract: "List a session, or draw its graph and its timeline.",
     discussion: """
       The graph shows tracks, plugins, buses, recordings and ports from left to right. The timeline below it \
-      shows the tracks with their waveforms, in seconds and bars. Edits in the journal are included.
+      shows the tracks with their waveforms, in seconds and bars. Edits in the journal are included. The list of \
+      a session that runs says which connections wait for other clients.
       """
         + examples(
           "cuejack session show duo",
@@ -87,6 +89,23 @@ struct ShowSession: ParsableCommand {
       try write(bytes)
     } else {
       for line in Self.lines(document) { Screen.shared.say(line) }
+      for line in waitingLines(sessionFolder) { Screen.shared.say("  \(printable(line))") }
+    }
+  }
+
+  /// Returns what connections of the running session wait for.
+  private func waitingLines(_ folder: SessionFolder) -> [String] {
+    guard let report = RunningSessions().reports.first(where: { $0.path == folder.path }) else {
+      return []
+    }
+    do throws(RemoteError) {
+      let client = try RemoteClient(of: OSCAddress(port: report.port))
+      let values = try client.values(of: "\(RemoteNode.root)/waiting")
+      guard case .string(let text)? = values.first?.arguments.last else { return [] }
+      return text.split(separator: "\n").map(String.init)
+    } catch {
+      Screen.shared.remark("\(error)")
+      return []
     }
   }
 

@@ -138,7 +138,10 @@ struct ClientOptions: ParsableArguments {
   /// Returns the server for a client that plays or records the files at `paths`.
   func jackServer(for paths: [String]) -> JackServer {
     let names = paths.map { printable(fileName($0)) }.joined(separator: ", ")
-    return server.jack(for: names.isEmpty ? nil : names)
+    var jack = server.jack(for: names.isEmpty ? nil : names)
+    // With a name and without connections, others patch the client and find it again.
+    jack.claimsConnections = !noConnect || name == nil && !nameFromFile
+    return jack
   }
 
   /// Restarts the command with PipeWire's JACK library if no jackd runs but PipeWire does. Call it

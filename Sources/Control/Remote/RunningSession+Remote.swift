@@ -70,11 +70,15 @@ extension RunningSession: RemoteSession {
 
   /// Arms or disarms all recordings, for the next start.
   package func arm(_ isArmed: Bool) throws(SessionRunError) {
-    for index in try running().document.recordings.indices { try setArmed(index, isArmed) }
+    try setArmed(Array(try running().document.recordings.indices), isArmed)
   }
 
-  func setArmed(_ recording: Int, _ isArmed: Bool) throws(SessionRunError) {
-    let path = SessionPath([.key("recordings"), .index(recording)]).appending(key: "armed")
-    try apply(.set(path, .flag(isArmed)))
+  /// Arms or disarms recordings. That is no edit: the document says how the session comes up.
+  func setArmed(_ recordings: [Int], _ isArmed: Bool) throws(SessionRunError) {
+    let engine = try running()
+    var document = engine.document
+    for index in recordings { document.recordings[index].armed = isArmed }
+    try engine.adopt(document)
+    if isArmed { try engine.checkRecordings() }
   }
 }

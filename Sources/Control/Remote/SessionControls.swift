@@ -52,7 +52,9 @@ extension RemoteControl {
       RemoteControl(
         node: RemoteNode("save", .action, summary: "save the session"), read: { _, _ in nil },
         act: .save),
-      .action("quit", "end the session without saving it") { session, _ in session.askToQuit() },
+      .action("quit", "end the session; edits that are not saved stay in its journal") {
+        session, _ in session.askToQuit()
+      },
       .reading("name", types: "s", "the name of the session") { _, engine in
         [.string(engine.document.name)]
       },
@@ -64,6 +66,11 @@ extension RemoteControl {
       },
       .reading("dirty", types: "T", "whether there are unsaved changes") { session, _ in
         [.bool(session.hasEdits)]
+      },
+      .reading("waiting", types: "s", "the connections that wait for other clients") { _, engine in
+        let lines = SessionConnection.waitingLines(
+          engine.waitingConnections, of: engine.device.client.name)
+        return [.string(lines.joined(separator: "\n"))]
       },
       .reading("position", .meter, types: "d", unit: "s", "the position") { session, _ in
         [.double(session.position)]
@@ -246,15 +253,18 @@ extension RemoteControl {
 
   private static func recording(_ index: Int) -> [RemoteControl] {
     let name = "recordings/\(index + 1)"
-    let path = SessionPath([.key("recordings"), .index(index)])
     return [
       .reading("\(name)/name", types: "s", "the name of recording \(index + 1)") { _, engine in
         [.string(engine.document.recordings[index].name)]
       },
-      .value(
-        "\(name)/armed", path.appending(key: "armed"), types: "T",
-        "whether recording \(index + 1) starts with the session"
-      ) { .bool($0.recordings[index].armed) },
+      RemoteControl(
+        node: RemoteNode(
+          "\(name)/armed", .parameter, types: "T",
+          summary: "whether recording \(index + 1) starts with the session"),
+        read: { _, engine in [.bool(engine.document.recordings[index].armed)] },
+        act: .now { session, values throws(SessionRunError) in
+          try session.setArmed([index], values.first == .bool(true))
+        }),
       .reading("\(name)/failure", types: "s", "why the last take of recording \(index + 1) failed")
       {
         _, engine in

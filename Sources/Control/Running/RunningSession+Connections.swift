@@ -11,18 +11,20 @@ extension RunningSession {
     guard let store, !engine.device.isLost else { return }
     let present = engine.presentConnections
     let isNews = seenConnections.withLock { seen in
-      defer { seen = present }
-      return seen != present
+      defer { seen = present.all }
+      // That the sound card has appeared is no edit.
+      return !seen.isSubset(of: present.all)
+        || !present.all.subtracting(present.defaults).isSubset(of: seen)
     }
     guard isNews else { return }
     let old = store.document
     var new = old
-    engine.capture(&new)
+    engine.capture(&new, isSave: false)
     do throws(SessionRunError) {
       try SessionRunError.session { () throws(SessionError) in
         for edit in Self.edits(from: old, to: new) { try store.apply(edit) }
       }
-      engine.replaceDocument(new)
+      engine.replaceDocument(new.armed(as: engine.document))
     } catch {
       options.onMessage("connections: \(error)")
     }
@@ -49,13 +51,15 @@ extension RunningSession {
 }
 
 extension SessionEngine {
-  /// The connections of the session's ports, without the client's name: those that exist, and those that are
-  /// made when the other port or the server returns.
-  var presentConnections: Set<SessionConnection> {
+  /// The lasting connections of the session's ports, without the client's name: those that exist, and those that
+  /// are made when the other port or the server returns. The defaults are those to the sound card that nobody asked
+  /// for.
+  var presentConnections: (all: Set<SessionConnection>, defaults: Set<SessionConnection>) {
     let names = Set(portNames)
-    return Set(
-      device.knownConnections.filter { names.contains($0.port) }.map {
-        SessionConnection(from: $0.port, to: $0.other)
-      })
+    let known = device.knownConnections.filter { names.contains($0.port) && $0.isLasting }
+    func set(_ connections: [Device.KnownConnection]) -> Set<SessionConnection> {
+      Set(connections.map { SessionConnection(from: $0.port, to: $0.other) })
+    }
+    return (set(known), set(known.filter(\.isDefault)))
   }
 }

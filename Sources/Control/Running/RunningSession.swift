@@ -137,7 +137,7 @@ package final class RunningSession: Sendable {
         "sampleRate: the session is made for \(plain(own)) Hz, and the server runs at \(plain(server)) Hz: "
           + "sounds are resampled, and frames of starts are counted at the server's rate")
     }
-    seenConnections.withLock { $0 = engine.presentConnections }
+    seenConnections.withLock { $0 = engine.presentConnections.all }
     var remote: RemoteServer?
     var published: PublishedSession?
     if let port = options.port {
@@ -274,7 +274,7 @@ package final class RunningSession: Sendable {
     for (index, recording) in recordings.enumerated()
     where failed.contains(recording.name) && recording.armed {
       do throws(SessionRunError) {
-        try setArmed(index, false)
+        try setArmed([index], false)
       } catch {
         options.onMessage("\(error)")
       }
@@ -292,11 +292,14 @@ package final class RunningSession: Sendable {
 
   /// Starts everything that waits for no event of its own, or lets it go on; groups with a time start at
   /// that time.
+  ///
+  /// - Throws: `SessionRunError`; also if an armed recording does not record: the tracks play then.
   package func start() throws(SessionRunError) {
     let engine = try running()
     try engine.arm()
     if engine.usesTransport { return engine.device.client.startTransport() }
     try engine.start(engine.manualGroups)
+    try engine.checkRecordings()
   }
 
   package func stop() throws(SessionRunError) {
@@ -367,7 +370,7 @@ package final class RunningSession: Sendable {
     let edited = try SessionRunError.session { () throws(SessionError) in
       try store.document.edited([edit])
     }
-    try engine.adopt(edited)
+    try engine.adopt(edited.armed(as: engine.document))
     try SessionRunError.session { () throws(SessionError) in try store.apply(edit) }
     tellDirtiness()
   }
@@ -410,7 +413,8 @@ package final class RunningSession: Sendable {
               return document
             }
           }
-          engine.replaceDocument(store.document)
+          engine.replaceDocument(store.document.armed(as: engine.document))
+          engine.device.keepConnections()
           session.tellDirtiness()
         }
         for remark in states.remarks { options.onMessage(remark) }
@@ -442,7 +446,7 @@ package final class RunningSession: Sendable {
           if changes.contains(where: { $0.steps.last == .key("state") }) {
             throw .refused("the state of a plugin")
           }
-          try opened.engine.adopt(document)
+          try opened.engine.adopt(document.armed(as: opened.engine.document))
         } catch {
           throw .changedOutside(
             file: "\(opened.store.folder.path)/\(SessionStore.file)",

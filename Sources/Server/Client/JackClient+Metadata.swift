@@ -4,8 +4,9 @@ import Synchronization
 /// Metadata of the client and its ports, and aliases of its ports. jackd and PipeWire remove them with the
 /// client and its ports.
 extension JackClient {
-  /// The URIs that jack/metadata.h declares.
+  /// The URIs that jack/metadata.h declares, and our own.
   private enum Key {
+    static let connections = "urn:cuejack:connections"
     static let prettyName = "http://jackaudio.org/metadata/pretty-name"
     static let iconName = "http://jackaudio.org/metadata/icon-name"
     static let order = "http://jackaudio.org/metadata/order"
@@ -34,6 +35,39 @@ extension JackClient {
       }
       setAlias(of: port.name, to: port.prettyName)
     }
+  }
+
+  /// Tells other programs that this client makes its connections itself, for its own run: they are not to be
+  /// remembered.
+  func claimConnections() {
+    if let subject = ownIdentifier { set(Key.connections, of: subject, to: "own") }
+  }
+
+  func makesOwnConnections(_ port: String) -> Bool {
+    whileOpen { hasOwnConnections(port) } ?? false
+  }
+
+  /// Returns whether the client of a port has claimed its connections. Call while this client is open.
+  func hasOwnConnections(_ port: String) -> Bool {
+    guard let subject = identifier(ofClient: String(clientName(of: port))) else { return false }
+    var value: UnsafeMutablePointer<CChar>?
+    var type: UnsafeMutablePointer<CChar>?
+    guard unsafe jack_get_property(subject, Key.connections, &value, &type) == 0 else {
+      return false
+    }
+    defer {
+      unsafe jack_free(value)
+      unsafe jack_free(type)
+    }
+    return unsafe value.map { unsafe String(cString: $0) } == "own"
+  }
+
+  /// Returns the identifier of a client by its name; nil if there is none. Call while this client is open.
+  func identifier(ofClient name: String) -> jack_uuid_t? {
+    guard let text = unsafe jack_get_uuid_for_client_name(client, name) else { return nil }
+    defer { unsafe jack_free(text) }
+    var subject = jack_uuid_t()
+    return unsafe jack_uuid_parse(text, &subject) == 0 ? subject : nil
   }
 
   /// The client's identifier; nil if it has none, or is closed.

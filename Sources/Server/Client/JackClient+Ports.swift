@@ -234,11 +234,17 @@ extension JackClient {
       }
       return connectionBook.withLock { book in
         if book.version == version {
-          for (name, others) in connections { book.note(name, isConnectedTo: others) }
+          for (name, others) in connections {
+            book.note(name, isConnectedTo: others, isOwn: hasOwnConnections)
+          }
         } else {
           book.watch(watched)
         }
-        return book.take(&patience) { unsafe jack_port_by_name(client, $0) != nil }
+        return book.take(&patience) {
+          unsafe jack_port_by_name(client, $0) != nil
+        } clientExists: {
+          identifier(ofClient: $0) != nil
+        }
       }
     }
     return found ?? []

@@ -231,6 +231,19 @@ package final class Device: Sendable {
     connections.want(name, to: other)
   }
 
+  /// Connects ports of a direction to the sound card, the first one to its first port and so on. What the card
+  /// has not yet is connected when it appears.
+  ///
+  /// - Parameter count: The number of connections: ports are taken in turn.
+  /// - Returns: The card's ports that each port is connected to now.
+  @discardableResult
+  package func connectToCard(_ ports: [String], _ direction: PortDirection, count: Int)
+    throws(ServerError) -> [[String]]
+  { try connections.connectToCard(ports, direction, count: count) }
+
+  /// Whether a port's client makes its connections itself, for its own run.
+  package func makesOwnConnections(_ port: String) -> Bool { client.makesOwnConnections(port) }
+
   /// Connects port `name` to `other`, now or once a port of that name appears on the server.
   package func connectAgain(_ name: String, to other: String) {
     do throws(ServerError) { try connect(name, to: other) } catch {
@@ -252,9 +265,26 @@ package final class Device: Sendable {
       + known.filter { !present.contains($0) && !(made.contains($0) && all.contains($0)) }
   }
 
-  /// Connections that exist, or that are made again when the other port or the server returns. `port` is the
-  /// name of a port of this client, `other` the full name of the other one.
-  package var knownConnections: [(port: String, other: String)] { connections.all }
+  /// A connection that is remembered.
+  package struct KnownConnection: Equatable, Sendable {
+    /// The name of a port of this client.
+    package let port: String
+    /// The full name of the other port.
+    package let other: String
+    /// Whether it exists; otherwise it is made when the other port or the server returns.
+    package let isMade: Bool
+    /// Whether the sound card was chosen because nothing else was asked for.
+    package let isDefault: Bool
+    /// Whether it is made again even after the other client has left.
+    package let isLasting: Bool
+  }
+
+  /// Connections that exist, or that are made again when the other port or the server returns. Those that
+  /// another client made for its own run are left out.
+  package var knownConnections: [KnownConnection] { connections.remembered }
+
+  /// Remembers all connections that exist, whoever made them when.
+  package func keepConnections() { connections.keepAll() }
 
   /// Removes such a connection for good, if it exists.
   package func disconnect(_ name: String, from destination: String) {

@@ -51,6 +51,9 @@ package protocol ServerClient: AnyObject, Sendable {
   /// Returns the full names of the ports of other clients, in the server's order: those that take sound
   /// or MIDI for `.input`, those that give it for `.output`.
   func otherPorts(_ direction: PortDirection, _ kind: PortKind) -> [String]
+  /// Whether the client of the port with this full name makes its connections itself, for its own run: it
+  /// has the property `urn:cuejack:connections`.
+  func makesOwnConnections(_ port: String) -> Bool
   /// Returns the largest latency in frames of the sound card's ports: from the card to `physicalInputs`
   /// for `.input`, from `physicalOutputs` to the card for `.output`.
   func cardLatency(_ direction: PortDirection) -> Int
@@ -129,6 +132,7 @@ extension ServerClient {
   package var periodFrames: Int { 1024 }
   package var realTimePriority: Int? { nil }
   package func otherPorts(_ direction: PortDirection, _ kind: PortKind) -> [String] { [] }
+  package func makesOwnConnections(_ port: String) -> Bool { false }
   package func cardLatency(_ direction: PortDirection) -> Int { 0 }
   package func startTransport() {}
   package func stopTransport() {}
@@ -174,12 +178,30 @@ package struct ConnectionChange: Equatable, Sendable {
   package let port: String
   /// Full name of the other port.
   package let other: String
+  /// How long a connection that has been made is remembered.
+  package var memory = ConnectionMemory.lasting
+  /// Whether the other client is gone, with all of its ports.
+  package var otherHasLeft = false
 
   package init(kind: Kind, port: String, other: String) {
     self.kind = kind
     self.port = port
     self.other = other
   }
+}
+
+/// How long a connection of one of this client's ports is remembered. JACK does not tell who made it.
+package enum ConnectionMemory: Sendable {
+  /// Until somebody ends it. It is made again whenever the other port returns.
+  case lasting
+  /// Until the other client leaves: it appeared a moment before. The client, or the program that connected it,
+  /// does so at each start.
+  case whileOtherRuns
+  /// As `whileOtherRuns`, but this client asked for it, and makes it again when the server returns. The other
+  /// client makes its connections itself otherwise.
+  case ownWhileOtherRuns
+  /// While it exists: the other client made it for its own run.
+  case present
 }
 
 /// Notifications of a server to a client, on the server's threads.

@@ -29,10 +29,7 @@ package struct SessionCheck {
     checkFiles(document, &faults)
     if let plugin {
       for (path, item) in document.plugins {
-        for fault in plugin(item) {
-          let path = SessionPath(path.steps + fault.path.steps)
-          faults.append(SessionFault(fault.severity, path, fault.message))
-        }
+        faults += plugin(item).map { $0.behind(path) }
       }
     }
     if let format {
@@ -47,11 +44,12 @@ package struct SessionCheck {
   }
 
   private func checkFiles(_ document: SessionDocument, _ faults: inout [SessionFault]) {
-    func check(_ found: File, _ name: String, _ path: SessionPath) {
+    func check(
+      _ found: File, _ name: String, _ path: SessionPath, ifMissing severity: SessionFault.Severity
+    ) {
       switch found {
       case .present: break
-      // A session with a missing file still loads, so that it can be mended.
-      case .missing: faults.append(SessionFault(.warning, path, "there is no \(name)"))
+      case .missing: faults.append(SessionFault(severity, path, "there is no \(name)"))
       case .unusable(let reason): faults.append(SessionFault(.error, path, "\(name): \(reason)"))
       }
     }
@@ -59,12 +57,15 @@ package struct SessionCheck {
       let path = SessionPath([.key("tracks"), .index(index), .key("file")])
       for (number, name) in track.files.enumerated() {
         guard let sound else { break }
-        check(sound(name), name, track.files.count > 1 ? path.appending(index: number) : path)
+        // The session runs, and the track is silent.
+        check(
+          sound(name), name, track.files.count > 1 ? path.appending(index: number) : path,
+          ifMissing: .warning)
       }
     }
     for (path, plugin) in document.plugins {
       guard let name = plugin.state, let state else { continue }
-      check(state(name), name, path.appending(key: "state"))
+      check(state(name), name, path.appending(key: "state"), ifMissing: .error)
     }
   }
 
@@ -187,7 +188,9 @@ package struct SessionCheck {
       }
       if recording.ports.isEmpty {
         faults.append(
-          SessionFault(.warning, path.appending(key: "ports"), "there are no ports to record"))
+          SessionFault(
+            recording.armed ? .error : .warning, path.appending(key: "ports"),
+            "there are no ports to record"))
       }
     }
   }

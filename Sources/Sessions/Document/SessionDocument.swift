@@ -72,6 +72,15 @@ package struct SessionDocument: SessionRecord {
     track.mute || !track.solo && tracks.contains { $0.solo }
   }
 
+  /// Returns the document with the recordings armed as in another one, which has the same recordings.
+  package func armed(as other: SessionDocument) -> SessionDocument {
+    var document = self
+    for index in recordings.indices where other.recordings.indices.contains(index) {
+      document.recordings[index].armed = other.recordings[index].armed
+    }
+    return document
+  }
+
   /// The plugins of all chains with their paths.
   package var plugins: [(path: SessionPath, plugin: SessionPlugin)] {
     var found: [(SessionPath, SessionPlugin)] = []

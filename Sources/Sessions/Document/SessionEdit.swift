@@ -63,6 +63,21 @@ extension SessionEdit {
     }
   }
 
+  /// The edit in the words of `cuejack session set`.
+  package var words: String {
+    func text(_ value: JSONValue) -> String {
+      String(decoding: value.bytes(isPretty: false), as: UTF8.self)
+    }
+    return switch self {
+    case .set(let path, let value): "\(path)=\(text(value))"
+    case .add(let path, let value, nil): "\(path)+=\(text(value))"
+    case .add(let path, let value, let index?): "\(path)+=\(text(value)), at \(index)"
+    case .remove(let path): "--remove \(path)"
+    case .move(let path, let index): "\(path) moved to \(index)"
+    case .replace: "the whole session is replaced"
+    }
+  }
+
   /// Creates an edit from its JSON.
   ///
   /// - Throws: `SessionError.edit`.
@@ -422,16 +437,20 @@ extension SessionDocument {
     let port = { (value: JSONValue) -> JSONValue in
       .text(Self.port(value.string ?? "", of: name, list, from: old, to: new))
     }
+    let ports = { (value: JSONValue) in JSONValue.list((value.elements ?? []).map(port)) }
     switch list {
     case "name":
       rewrite("connections", "from", port)
       rewrite("connections", "to", port)
+      rewrite("recordings", "ports", ports)
     case "buses":
       rewrite("connections", "from", port)
+      rewrite("recordings", "ports", ports)
       rewrite("tracks", "bus", renamed)
       rewrite("buses", "bus", renamed)
     case "tracks":
       rewrite("connections", "from", port)
+      rewrite("recordings", "ports", ports)
       rewrite("groups", "tracks") { .list(($0.elements ?? []).map(renamed)) }
     default: break
     }
@@ -449,9 +468,12 @@ extension SessionDocument {
   private static func port(
     _ port: String, of session: String, _ list: String, from old: String, to new: String
   ) -> String {
-    let client = Self.clientName(for: session) + ":"
-    guard let rest = port.bytes(after: client) else { return port }
-    if list == "name" { return "\(Self.clientName(for: new)):\(rest)" }
+    let clients = [Self.clientName(for: session), SessionEngine.ownClient].map { $0 + ":" }
+    guard let client = clients.first(where: port.hasPrefix), let rest = port.bytes(after: client)
+    else { return port }
+    if list == "name" {
+      return client == clients[0] ? "\(Self.clientName(for: new)):\(rest)" : port
+    }
     guard let number = rest.bytes(after: Self.portStem(for: old) + "_"), UInt(number) != nil else {
       return port
     }

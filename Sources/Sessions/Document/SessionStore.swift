@@ -87,6 +87,8 @@ package final class SessionStore: Sendable {
     /// Number of edits from the journal.
     package let restored: Int
     package let notices: [String]
+    /// The edits that are only in the journal, and can be restored.
+    package var edits: ArraySlice<SessionEdit> { journal.edits.prefix(restored) }
     fileprivate let base: FNVHash
     fileprivate let journal: SessionJournal.Contents
   }
@@ -339,6 +341,20 @@ package final class SessionStore: Sendable {
       removeStates(journal.states, without: document)
       // A journal that stays says itself that its edits are saved.
       try? journal.clear()
+    }
+  }
+
+  /// Drops the edits that only the journal has.
+  ///
+  /// - Returns: False if there are none.
+  package func revert() throws(SessionError) -> Bool {
+    try state.withLock { state throws(SessionError) in
+      guard state.isEdited else { return false }
+      removeStates(journal.states, without: state.saved)
+      try journal.clear()
+      state.document = state.saved
+      state.isEdited = false
+      return true
     }
   }
 

@@ -138,27 +138,59 @@ extension SessionEngine {
 
   // MARK: Connections
 
-  /// Makes the connections of the document. Those whose other port does not exist are reported.
+  /// Makes the connections of the document. Those whose other port does not exist are reported, once for each
+  /// client.
   func connect(_ document: SessionDocument) {
-    let physical = device.client.physicalOutputs
     let named = Set(document.connections.compactMap { ownPort(of: $0)?.port })
     let outlets =
       plan.trackOutlets.sorted { $0.key < $1.key }.map(\.value)
       + plan.busOutlets.sorted { $0.key < $1.key }.map(\.value)
     for outlet in outlets {
-      var destinations = outlet.destinations
-      if destinations.isEmpty, options.connectsToCard, named.isDisjoint(with: outlet.ports) {
-        destinations = Array(physical.prefix(max(2, outlet.ports.count)))
+      if outlet.destinations.isEmpty, options.connectsToCard, named.isDisjoint(with: outlet.ports) {
+        connectToCard(outlet.ports)
       }
       // Surplus destinations are assigned round robin, so a single port goes to all of them.
-      for (index, other) in destinations.enumerated() {
-        connect(outlet.ports[index % outlet.ports.count], to: other)
+      for (index, other) in outlet.destinations.enumerated() {
+        make(outlet.ports[index % outlet.ports.count], to: other)
       }
     }
     for connection in document.connections where ownPort(of: connection) == nil {
       options.onMessage("connections: \(reason(against: connection))")
     }
-    for (port, other) in ownConnections(of: document) { connect(port, to: other) }
+    for (port, other) in ownConnections(of: document) { make(port, to: other) }
+    tellWaiting(waitingConnections)
+  }
+
+  private func connectToCard(_ ports: [String]) {
+    do throws(ServerError) {
+      try device.connectToCard(ports, .output, count: max(2, ports.count))
+    } catch {
+      options.onMessage("\(error)")
+    }
+  }
+
+  /// Reports connections that are made when the other client appears.
+  private func tellWaiting(_ connections: [SessionConnection]) {
+    for line in SessionConnection.waitingLines(connections, of: device.client.name) {
+      options.onMessage("connections: \(line)")
+    }
+  }
+
+  /// The connections that are made when the other port appears, by their full names.
+  package var waitingConnections: [SessionConnection] {
+    let names = Set(portNames)
+    return device.knownConnections.filter { !$0.isMade && names.contains($0.port) }.map {
+      connection(of: $0.port, and: $0.other, of: device.client.name)
+    }
+  }
+
+  /// Returns the connection of one of the session's ports.
+  ///
+  /// - Parameter client: The name of the session's client.
+  func connection(of port: String, and other: String, of client: String) -> SessionConnection {
+    let own = "\(client):\(port)"
+    return port == session.midiInput
+      ? SessionConnection(from: other, to: own) : SessionConnection(from: own, to: other)
   }
 
   /// The document's connections of the session's ports. As with a queue, a second port of a single channel
@@ -209,17 +241,40 @@ extension SessionEngine {
     guard let (port, other) = ownPort(of: connection) else {
       return options.onMessage("connections: \(reason(against: connection))")
     }
-    connect(port, to: other)
+    let isMade = make(port, to: other)
+    if !isMade { tellWaiting([self.connection(of: port, and: other, of: device.client.name)]) }
   }
 
-  private func connect(_ port: String, to other: String) {
+  /// Makes a connection, now or when the other port appears: it may belong to a program that has not started yet.
+  /// A client that makes its connections itself is another one of its name than that in the document.
+  ///
+  /// - Returns: False if the connection waits for the other port.
+  @discardableResult
+  private func make(_ port: String, to other: String) -> Bool {
     do throws(ServerError) {
-      try device.connect(port, to: other)
+      if !device.makesOwnConnections(other) {
+        try device.connect(port, to: other)
+        return true
+      }
     } catch {
-      // The port may belong to a program that has not started yet.
-      device.connect(port, whenThere: other)
-      options.onMessage("\(error): connected when it appears")
+      if case .noSuchPort = error {
+      } else if case .noSuchSource = error {
+      } else {
+        options.onMessage("\(error)")
+      }
     }
+    device.connect(port, whenThere: other)
+    return false
+  }
+
+  /// Returns the full name of a port that the document names: one of the session's own has the present name of
+  /// its client.
+  func presentName(of port: String) -> String {
+    let names = Set(portNames)
+    let own = Self.namedPorts(
+      of: SessionConnection(from: port, to: ""), [device.client.name, options.clientName], document
+    ).first { names.contains($0.port) }
+    return own.map { "\(device.client.name):\($0.port)" } ?? port
   }
 
   /// Returns the session's port of a connection, without the client's name, and the other one; nil if the
@@ -238,14 +293,18 @@ extension SessionEngine {
     Self.namedPorts(of: connection, [device.client.name, options.clientName], document)
   }
 
+  /// The name of the session's own client in a document, whatever the session is called.
+  package static let ownClient = "{self}"
+
   /// Returns the ports of a connection that bear a name of the session's client, without it, each with the
-  /// other port. The document names the client after the session, or as it is called at present.
+  /// other port. The document names the client after the session, as it is called at present, or `{self}`.
   ///
   /// - Parameter clients: What the client is called at present.
   static func namedPorts(
     of connection: SessionConnection, _ clients: [String], _ document: SessionDocument
   ) -> [(port: String, other: String)] {
-    let clients = clients + [SessionDocument.clientName(for: document.name), document.name]
+    let clients =
+      clients + [SessionDocument.clientName(for: document.name), document.name, ownClient]
     return [(connection.from, connection.to), (connection.to, connection.from)].flatMap {
       own, other in
       clients.compactMap { client in own.bytes(after: "\(client):").map { (String($0), other) } }
@@ -256,6 +315,25 @@ extension SessionEngine {
   package var portNames: [String] {
     (plan.trackOutlets.sorted { $0.key < $1.key } + plan.busOutlets.sorted { $0.key < $1.key })
       .flatMap(\.value.ports) + [session.midiInput].compactMap { $0 }
+  }
+}
+
+extension SessionConnection {
+  /// Returns what connections wait for, a line for each other client.
+  ///
+  /// - Parameter client: The session's client.
+  package static func waitingLines(_ connections: [SessionConnection], of client: String)
+    -> [String]
+  {
+    var clients: [String] = []
+    var words: [String: [String]] = [:]
+    for connection in connections {
+      let isSource = connection.from.hasPrefix("\(client):")
+      let other = String((isSource ? connection.to : connection.from).prefix { $0 != ":" })
+      if words[other] == nil { clients.append(other) }
+      words[other, default: []].append("\(connection.from) -> \(connection.to)")
+    }
+    return clients.map { "waiting for \($0): \(words[$0, default: []].joined(separator: ", "))" }
   }
 }
 

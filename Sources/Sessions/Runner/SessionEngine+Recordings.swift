@@ -76,6 +76,18 @@ extension SessionEngine {
     options.onMessage("recordings[\(name)]: \(reason)")
   }
 
+  /// Throws the reason of an armed recording that does not record although the session plays.
+  package func checkRecordings() throws(SessionRunError) {
+    guard isPlaying else { return }
+    let open = Set(recorders.withLock { $0.map { Name($0.name) } })
+    for recording in document.recordings
+    where recording.armed && !open.contains(Name(recording.name)) {
+      if let reason = failure(ofRecording: recording.name) {
+        throw .refused("recordings[\(recording.name)] does not record: \(reason)")
+      }
+    }
+  }
+
   /// Returns why the last take of a recording failed; nil if it did not.
   package func failure(ofRecording name: String) -> String? {
     recordingFailures.withLock { $0.reasons[name] }
@@ -144,7 +156,8 @@ extension SessionEngine {
       let recorder = try FileRecorder(
         file.plan.input,
         options: InputQueue.Options(
-          clientName: options.clientName, connections: .ports(recording.ports)),
+          clientName: options.clientName, connections: .ports(recording.ports.map(presentName(of:)))
+        ),
         server: RecordingServer(device), onFailure: { _ in }, onEvent: {})
       do throws(QueueError) {
         try recorder.queue.setDeviceUID(device.uid)

@@ -56,10 +56,16 @@ package struct SessionMixer: Sendable {
       threads: GraphThreads(threads, priority: priority))
     self.graph = graph
     let world = World(validator: PluginValidator())
+    let check = PluginCheck(world)
     let settings = PluginSettings(sampleRate: rate, maximumFrames: blockFrames)
     func stages(_ chain: [SessionPlugin], _ path: SessionPath, behind node: NodeID, _ channels: Int)
       throws(SessionError) -> PluginStages
     {
+      let path = path.appending(key: "chain")
+      let faults = chain.enumerated().flatMap { index, plugin in
+        check.faults(of: plugin).map { $0.behind(path.appending(index: index)) }
+      }
+      if !faults.isEmpty { throw .faults(file: "", SessionFaults(faults).list) }
       var choices: [PluginChoice] = []
       for plugin in chain { choices.append(try Self.choice(plugin, in: folder, world)) }
       do throws(HostError) {
@@ -67,8 +73,7 @@ package struct SessionMixer: Sendable {
           choices, in: world, behind: node, Array(0..<channels), of: graph, settings,
           priority: priority)
       } catch {
-        throw .faults(
-          file: "", [SessionFault(.error, path.appending(key: "chain"), error.description)])
+        throw .faults(file: "", [SessionFault(.error, path, error.description)])
       }
     }
     var sources: [NodeID] = []

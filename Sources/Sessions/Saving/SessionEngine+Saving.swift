@@ -28,8 +28,14 @@ extension SessionEngine {
   /// Writes the connections of the session's ports into a document: those that exist, and those that are
   /// made when the other port appears. They name the client after the session, whatever it is called now.
   /// Connections of ports that the session no longer has are dropped.
-  package func capture(_ document: inout SessionDocument) {
-    let known = device.knownConnections.filter { portNames.contains($0.port) }
+  ///
+  /// - Parameter isSave: Whether people ask for it. Otherwise connections that end with the other client's run
+  ///   are left out.
+  package func capture(_ document: inout SessionDocument, isSave: Bool = true) {
+    let names = Set(portNames)
+    let known = device.knownConnections.filter {
+      names.contains($0.port) && (isSave || $0.isLasting)
+    }.map { (port: $0.port, other: $0.other) }
     func keeps(_ ports: [String], _ others: [String]) -> Bool {
       others.enumerated().allSatisfy { index, other in
         known.contains { $0.port == ports[index % ports.count] && $0.other == other }
@@ -55,11 +61,9 @@ extension SessionEngine {
     }
     for wire in known where !listed.contains(where: { $0 == wire }) {
       if connections.contains(where: { ownPort(of: $0).map { $0 == wire } ?? false }) { continue }
-      let own = "\(SessionDocument.clientName(for: document.name)):\(wire.port)"
       connections.append(
-        wire.port == session.midiInput
-          ? SessionConnection(from: wire.other, to: own)
-          : SessionConnection(from: own, to: wire.other))
+        connection(
+          of: wire.port, and: wire.other, of: SessionDocument.clientName(for: document.name)))
     }
     document.connections = connections
   }

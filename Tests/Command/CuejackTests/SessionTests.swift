@@ -134,10 +134,10 @@ import Testing
       "tracks[0].bus: there is no bus “man”; did you mean “main”?",
       "tracks[1].file[0]: session.json: \(root)/rig/session.json: ",
       "tracks[1].file[1]: warning: there is no missing.wav",
-      "tracks[0].chain[0].state: warning: there is no plugins/amp.lv2",
+      "tracks[0].chain[0].state: there is no plugins/amp.lv2",
       "tracks[0].chain[0].preset: the plugin has no preset urn:none",
-      "tracks[0].chain[0].parameters.gain: warning: 30.0 is out of the control's range, -90.0 to 24.0",
-      "tracks[0].chain[0].parameters.gian: the plugin has no such control, but gain",
+      "tracks[0].chain[0].parameters.gain: 30 is out of the control's range, -90 to 24 dB",
+      "tracks[0].chain[0].parameters.gian: the plugin has no such control; did you mean “gain”?",
       "tracks[0].chain[1].uri: no plugin <urn:cuejack:none> is installed",
       "recordings[0]: r.wav: WAVE files cannot hold Opus", "recordings[1]: s.xyz: ",
       "recordings[2]: t.flac: ", "recordings[3]: there is no format “wav”, but ",
@@ -149,6 +149,33 @@ import Testing
     #expect(outcome.text == "\(root)/rig: 12 faults\n")
     let report = try json(session("check", "\(root)/rig", "--json", "--no-plugins"))
     #expect((report["faults"] as? [[String: Any]])?.count == 8)
+  }
+
+  /// What a run would refuse is refused when it is set.
+  @Test func valuesOfPluginsAreCheckedWhenTheyAreSet() throws {
+    _ = try session("new", "\(root)/rig", sound("a.wav"))
+    let chain = "tracks[0].chain"
+    let amp = "{id: 'amp', uri: 'http://lv2plug.in/plugins/eg-amp'}"
+    #expect(try session("set", "\(root)/rig", "\(chain)+=\(amp)").status == 0)
+    let before = try session("show", "\(root)/rig", "--json").text
+    for (value, words) in [
+      ("\(chain)[amp].parameters.gian=6", "no such control; did you mean “gain”?"),
+      ("\(chain)[amp].parameters.gain=600", "600 is out of the control's range, -90 to 24 dB"),
+      ("\(chain)[amp].preset=urn:none", "the plugin has no preset urn:none"),
+      ("\(chain)+={id: 'none', uri: 'urn:cuejack:none'}", "no plugin <urn:cuejack:none>"),
+    ] {
+      let outcome = try session("set", "\(root)/rig", value)
+      #expect(outcome.status == 1 && outcome.errors.contains(words), "\(outcome.errors)")
+    }
+    #expect(try session("show", "\(root)/rig", "--json").text == before)
+    #expect(try session("set", "\(root)/rig", "\(chain)[amp].parameters.gain=6").status == 0)
+    // A fault that the session had before does not stand in the way of its repair.
+    try put(
+      """
+      {version: 1, tracks: [{name: 'a', file: 'a.wav', chain: [
+        {id: 'amp', uri: 'http://lv2plug.in/plugins/eg-amp', parameters: {gain: 99}}]}]}
+      """, in: "old")
+    #expect(try session("set", "\(root)/old", "\(chain)[amp].bypass=true").status == 0)
   }
 
   @Test func warningsAloneAreNoFailure() throws {

@@ -65,6 +65,13 @@ struct ConnectionBook {
   /// time until which that explains the end of a connection to a port of that name.
   private var appeared: [String: UInt64] = [:]
 
+  /// Host times at which ports of other clients appeared last, by the names of the clients.
+  private var arrivals: [Substring: UInt64] = [:]
+
+  /// Nanoseconds after the appearance of a client in which a connection of it is its own, or that of a program
+  /// that waits for it. People take longer.
+  private static let timeToArrive: UInt64 = 500_000_000
+
   /// Nanoseconds for which a port is checked. jackd reports a change up to two cycles of 8,192
   /// frames before it is visible.
   private static let timeToShow: UInt64 = 600_000_000
@@ -90,6 +97,7 @@ struct ConnectionBook {
       watched = watched.filter { $0.value > now }
       renamed = renamed.filter { $0.value > now }
       appeared = appeared.filter { $0.value > now }
+      arrivals = arrivals.filter { $0.value + Self.timeToArrive > now }
     }
     return Array(watched.keys)
   }
@@ -131,10 +139,15 @@ struct ConnectionBook {
   mutating func appear(_ ports: [String]?) {
     let end = HostTime.now + Self.timeToShow
     for port in ports ?? connections.values.flatMap({ $0.map(\.name) }) { appeared[port] = end }
+    for port in ports ?? [] { arrivals[clientName(of: port)] = HostTime.now }
   }
 
   /// Compares the connections of port `port` with those known before, and notes the changes.
-  mutating func note(_ port: String, isConnectedTo others: [Other]) {
+  ///
+  /// - Parameter isOwn: Returns whether the client of a port, by its full name, makes its connections itself.
+  mutating func note(
+    _ port: String, isConnectedTo others: [Other], isOwn: (String) -> Bool = { _ in false }
+  ) {
     if leaving.contains(port) { return }
     let before = connections[port] ?? []
     connections[port] = others
@@ -149,7 +162,14 @@ struct ConnectionBook {
       }
       ended.removeAll { $0.port == port && $0.other.name == other.name }
       appeared[other.name] = nil
-      changes.append(ConnectionChange(kind: .made, port: port, other: other.name))
+      var change = ConnectionChange(kind: .made, port: port, other: other.name)
+      let arrival = arrivals[clientName(of: other.name)] ?? 0
+      if isOwn(other.name) {
+        change.memory = .present
+      } else if HostTime.now < arrival + Self.timeToArrive {
+        change.memory = .whileOtherRuns
+      }
+      changes.append(change)
     }
     for other in gone { ended.append((port, other, HostTime.now)) }
   }
@@ -160,7 +180,11 @@ struct ConnectionBook {
   ///   - patience: Lowered to the seconds after which to call again, if some changes are not
   ///     certain yet.
   ///   - exists: Returns whether a port of that full name exists.
-  mutating func take(_ patience: inout Double?, _ exists: (String) -> Bool) -> [ConnectionChange] {
+  ///   - clientExists: Returns whether a client of that name exists.
+  mutating func take(
+    _ patience: inout Double?, _ exists: (String) -> Bool,
+    clientExists: (String) -> Bool = { _ in true }
+  ) -> [ConnectionChange] {
     defer { changes = [] }
     let now = HostTime.now
     for change in ended where now >= change.at + Self.timeToJudge {
@@ -174,11 +198,16 @@ struct ConnectionBook {
         continue
       }
       let isEnded = exists(old.name) && appeared[old.name] == nil
-      changes.append(
-        ConnectionChange(kind: isEnded ? .ended : .interrupted, port: port, other: old.name))
+      var ended = ConnectionChange(
+        kind: isEnded ? .ended : .interrupted, port: port, other: old.name)
+      ended.otherHasLeft = !isEnded && !clientExists(String(clientName(of: old.name)))
+      changes.append(ended)
     }
     ended.removeAll { now >= $0.at + Self.timeToJudge }
     if !ended.isEmpty || !watched.isEmpty { patience = min(patience ?? 0.05, 0.05) }
     return changes
   }
 }
+
+/// Returns the name of the client in the full name of a port.
+func clientName(of port: String) -> Substring { port.prefix { $0 != ":" } }

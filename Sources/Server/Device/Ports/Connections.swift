@@ -14,12 +14,20 @@ final class Connections: Sendable {
 
   /// Connects port `name` of this client to the port with the full name `other`.
   ///
-  /// - Parameter direction: Direction of the port; nil if it is unknown, which counts as an output.
-  func connect(_ name: String, _ direction: PortDirection?, to other: String) throws(ServerError) {
+  /// - Parameters:
+  ///   - direction: Direction of the port; nil if it is unknown, which counts as an output.
+  ///   - isDefault: Whether the sound card was chosen because nothing else was asked for.
+  func connect(
+    _ name: String, _ direction: PortDirection?, to other: String, isDefault: Bool = false
+  ) throws(ServerError) {
+    let isOfRun = !isDefault && link.client.makesOwnConnections(other)
     // Noted first: the event thread may see the connection before this returns.
-    let wasMade = patchbay.withLock { patchbay in
-      defer { patchbay.connected(name, to: other) }
-      return patchbay.isMade(name, to: other)
+    let before = patchbay.withLock { patchbay in
+      defer {
+        patchbay.connected(
+          name, to: other, isOfRun ? .ownWhileOtherRuns : .lasting, isDefault: isDefault)
+      }
+      return patchbay.wire(name, to: other)
     }
     do throws(ServerError) {
       switch direction {
@@ -27,13 +35,7 @@ final class Connections: Sendable {
       case .output, nil: try link.client.connect(name, to: other)
       }
     } catch {
-      patchbay.withLock { patchbay in
-        switch wasMade {
-        case nil: patchbay.disconnected(name, from: other)
-        case false?: patchbay.interrupted(name, to: other)
-        case true?: break
-        }
-      }
+      patchbay.withLock { $0.restore(before, name, to: other) }
       throw error
     }
   }
@@ -41,9 +43,36 @@ final class Connections: Sendable {
   /// Makes the connection once the other port exists.
   func want(_ name: String, to other: String) { patchbay.withLock { $0.want(name, to: other) } }
 
+  /// Connects ports to the sound card, the first one to its first port and so on. What the card has not yet is
+  /// connected when it appears.
+  ///
+  /// - Parameter count: The number of connections: ports are taken in turn.
+  /// - Returns: The card's ports that each port is connected to now.
+  func connectToCard(_ ports: [String], _ direction: PortDirection, count: Int)
+    throws(ServerError) -> [[String]]
+  {
+    var connections: [[String]] = ports.map { _ in [] }
+    if ports.isEmpty { return connections }
+    let card = link.client.card(direction).prefix(count)
+    for (i, other) in card.enumerated() {
+      try connect(ports[i % ports.count], direction, to: other, isDefault: true)
+      connections[i % ports.count].append(other)
+    }
+    if card.count < count {
+      let made = Set(card.indices)
+      patchbay.withLock {
+        $0.wish(.init(ports: ports, direction: direction, made: made, count: count))
+      }
+    }
+    return connections
+  }
+
   /// Connections of the ports that exist, or that are to be made again when the other port or the server
   /// returns.
-  var all: [(port: String, other: String)] { patchbay.withLock { $0.all } }
+  var remembered: [Device.KnownConnection] { patchbay.withLock { $0.remembered } }
+
+  /// Remembers all connections that exist as those of people.
+  func keepAll() { patchbay.withLock { $0.keepAll() } }
 
   /// Removes such a connection for good, if it exists.
   func disconnect(_ name: String, from other: String) {
@@ -66,9 +95,11 @@ final class Connections: Sendable {
     for change in changes {
       patchbay.withLock { patchbay in
         switch change.kind {
-        case .made: patchbay.connected(change.port, to: change.other)
+        case .made: patchbay.connected(change.port, to: change.other, change.memory)
         case .ended: patchbay.disconnected(change.port, from: change.other)
-        case .interrupted: patchbay.interrupted(change.port, to: change.other)
+        case .interrupted:
+          patchbay.interrupted(
+            change.port, to: change.other, otherHasLeft: change.otherHasLeft)
         case .renamed(let old): patchbay.renamed(change.port, old, to: change.other)
         }
       }
@@ -81,13 +112,22 @@ final class Connections: Sendable {
   @discardableResult
   func makeMissing(_ direction: (String) -> PortDirection?) -> [ConnectionChange] {
     var changes: [ConnectionChange] = []
-    for (port, destination) in patchbay.withLock({ $0.missing }) {
+    let client = link.client
+    func make(_ port: String, _ direction: PortDirection?, _ other: String, isDefault: Bool) {
       do throws(ServerError) {
-        try connect(port, direction(port), to: destination)
-        changes.append(ConnectionChange(kind: .made, port: port, other: destination))
+        try connect(port, direction, to: other, isDefault: isDefault)
+        changes.append(ConnectionChange(kind: .made, port: port, other: other))
       } catch {
         log.debug("not connected yet: \(error)")
       }
+    }
+    // A client that makes its connections itself has a name that anybody gets: it is not the one that was meant.
+    for wire in patchbay.withLock({ $0.missing })
+    where wire.wasMade || !client.makesOwnConnections(wire.destination) {
+      make(wire.port, direction(wire.port), wire.destination, isDefault: false)
+    }
+    for (port, direction, other) in patchbay.withLock({ $0.takeDefaults(client.card) }) {
+      make(port, direction, other, isDefault: true)
     }
     return changes
   }
@@ -97,4 +137,11 @@ final class Connections: Sendable {
 
   /// Notes that the server has gone: all connections are to be made again.
   func lose() { patchbay.withLock { $0.lose() } }
+}
+
+extension ServerClient {
+  /// The ports of the sound card to which ports of a direction are connected.
+  func card(_ direction: PortDirection) -> [String] {
+    direction == .output ? physicalOutputs : physicalInputs
+  }
 }

@@ -151,7 +151,7 @@ import Testing
       try recorder.waitForError(
         "cuejack: cuejack-record:in_1: lost the connection: records silence\n")
       try patch.connect("emitter:out_1", to: "cuejack-record:in_1")
-      try recorder.waitForError("cuejack: cuejack-record:in_1: connected now\n")
+      try recorder.waitForError("cuejack: cuejack-record:in_1: connected to emitter:out_1 now\n")
       // Not in freewheel mode, for which jackd disconnects the sound card.
       try recorder.waitForError("cuejack: cuejack-record:in_2: nothing but zeros for 5 seconds\n")
       try patch.connect("emitter:out_2", to: "cuejack-record:in_2")

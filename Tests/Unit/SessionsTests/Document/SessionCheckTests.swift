@@ -71,7 +71,7 @@ import Testing
       check.faults(of: sampleSession()).map(\.description) == [
         "tracks[0].file: warning: there is no audio/drums.wav",
         "tracks[1].file[1]: audio/b.wav: not a sound file",
-        "buses[0].chain[0].state: warning: there is no plugins/limiter.lv2",
+        "buses[0].chain[0].state: there is no plugins/limiter.lv2",
         "buses[0].chain[0].uri: it is not installed",
         "recordings[0]: FLAC keeps 16 or 24 bits",
       ])

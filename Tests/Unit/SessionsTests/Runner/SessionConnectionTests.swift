@@ -98,4 +98,42 @@ import Testing
       #expect(saved(first).connections == [document.connections[0], document.connections[2]])
     }
   }
+
+  @Test func theSessionsOwnClientNeedsNoName() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 4800)
+      var document = session([("a", [a])])
+      document.name = "rig"
+      document.connections = [connection("{self}:a_1", "x:in_1")]
+      document.recordings = ["{self}", "rig", "session", "other"].enumerated().map {
+        SessionRecording(name: "\($0)", ports: ["\($1):a_1"], file: "\($0).wav")
+      }
+      let rig = try rig(document, folder)
+      #expect(connections(of: rig) == ["a_1": ["x:in_1"]])
+      #expect(saved(rig).connections == document.connections)
+      // The client is called “session” here, as after `--name session`.
+      #expect(
+        document.recordings.map { rig.engine.presentName(of: $0.ports[0]) } == [
+          "session:a_1", "session:a_1", "session:a_1", "other:a_1",
+        ])
+      try document.apply(.set(SessionPath("tracks[a].name"), .text("b")))
+      #expect(document.connections == [connection("{self}:b_1", "x:in_1")])
+      #expect(document.recordings[0].ports == ["{self}:b_1"])
+      #expect(document.recordings[1].ports == ["rig:b_1"])
+    }
+  }
+
+  @Test func aClientThatIsAwayIsNamedOnce() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, channels: 2, frames: 4800)
+      var document = session([("a", [a])])
+      document.connections = (1...2).map { connection("session:a_\($0)", "rack:in_\($0)") }
+      let rig = try rig(document, folder)
+      let words = "waiting for rack: session:a_1 -> rack:in_1, session:a_2 -> rack:in_2"
+      #expect(rig.lines == ["connections: \(words)"])
+      #expect(rig.engine.waitingConnections == document.connections)
+      rig.server.otherInputs = ["rack:in_1", "rack:in_2"]
+      try wait(for: "the connections") { rig.engine.waitingConnections.isEmpty }
+    }
+  }
 }

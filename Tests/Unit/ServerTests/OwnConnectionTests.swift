@@ -1,0 +1,81 @@
+import CJack
+import TestSupport
+import Testing
+
+@testable import Server
+
+/// Connections of clients that come and go on a real server.
+@Suite(.tags(.server), .serialized) struct OwnConnectionTests {
+  private func device(
+    _ name: String, on jack: JackDaemon, claims: Bool = false, _ memory: some CycleMemory
+  ) throws -> (device: Device, port: String) {
+    var server = JackServer(named: jack.name)
+    server.claimsConnections = claims
+    let device = try Device(server, clientName: name)
+    return (device, try device.attach(memory, owner: PassiveOwner())[0])
+  }
+
+  @Test func aRecorderIsForgottenAndTheNextOneIsAnotherOne() throws {
+    let jack = try JackDaemon()
+    defer { jack.stop() }
+    let (player, out) = try device("player", on: jack, VoiceMemory(channels: 1))
+    defer { player.close() }
+    // Another program takes part as the player's earlier document does.
+    player.connect(out, whenThere: "later:in_1")
+    for name in ["rec", "rec", "later"] {
+      let (recorder, input) = try device(
+        name, on: jack, claims: true, RecorderMemory(channels: 1))
+      try wait(for: "the port") {
+        player.client.otherPorts(.input, .audio).contains("\(name):\(input)")
+      }
+      if name == "later" {
+        // Its name is not enough.
+        try recorder.connect(input, to: "system:capture_1")
+        _ = try player.awaitHeard(player.connectionMark)
+        #expect(recorder.client.connections(of: input) == ["system:capture_1"])
+      } else {
+        #expect(recorder.client.connections(of: input) == [])
+        try recorder.connect(input, to: "player:\(out)")
+        try wait(for: "the connection") { !player.connections.made.isEmpty }
+        #expect(player.knownConnections.map(\.other) == ["later:in_1"])
+      }
+      recorder.close()
+      try wait(for: "the end") { player.connections.made.isEmpty }
+    }
+  }
+
+  @Test func aClientThatConnectsItselfIsForgottenWithoutMetadata() throws {
+    let jack = try JackDaemon()
+    defer { jack.stop() }
+    let (player, out) = try device("player", on: jack, VoiceMemory(channels: 1))
+    defer { player.close() }
+    do {
+      let other = try CaptureClient(on: jack, name: "other", channels: 1, capacity: 1)
+      try other.connect("player:\(out)", toInput: 1)
+      try wait(for: "the connection") { player.knownConnections.count == 1 }
+      #expect(player.knownConnections.map(\.isLasting) == [false])
+    }
+    try wait(for: "the end") { player.knownConnections.isEmpty }
+  }
+
+  @Test func theSoundCardIsConnectedWhenItAppears() throws {
+    let jack = try JackDaemon(playbackPorts: 0, capturePorts: 0)
+    defer { jack.stop() }
+    let (player, out) = try device("player", on: jack, VoiceMemory(channels: 1))
+    defer { player.close() }
+    #expect(try player.connectToCard([out], .output, count: 2) == [[]])
+    let card = try CaptureClient(on: jack, name: "card", capacity: 1, isSoundCard: true)
+    let both = ["card:in_1", "card:in_2"]
+    try wait(for: "the card") { player.client.connections(of: out) == both }
+    try wait(for: "the note") { player.knownConnections.map(\.isDefault) == [true, true] }
+    // What a person ends stays ended.
+    try card.disconnect("player:\(out)", fromInput: 2)
+    try wait(for: "the end") { player.knownConnections.count == 1 }
+    do {
+      let other = try CaptureClient(on: jack, name: "other", capacity: 1, isSoundCard: true)
+      try wait(for: "the other card") { player.client.physicalOutputs.count == 4 }
+      withExtendedLifetime(other) {}
+    }
+    #expect(player.client.connections(of: out) == ["card:in_1"])
+  }
+}

@@ -1,0 +1,82 @@
+import Testing
+
+@testable import Server
+
+/// What a client remembers of its connections.
+@Suite struct PatchbayTests {
+  private func remembered(_ patchbay: Patchbay) -> [String] {
+    patchbay.remembered.map { "\($0.port) \($0.other)\($0.isMade ? "" : " (away)")" }
+  }
+
+  @Test func connectionsOfPeopleOutlastTheOtherClient() {
+    var patchbay = Patchbay()
+    patchbay.connected("a", to: "x:in")
+    patchbay.interrupted("a", to: "x:in", otherHasLeft: true)
+    #expect(remembered(patchbay) == ["a x:in (away)"])
+    patchbay.connected("a", to: "x:in", .present)
+    patchbay.lose()
+    #expect(remembered(patchbay) == ["a x:in (away)"])
+  }
+
+  @Test func connectionsForARunEndWithIt() {
+    var patchbay = Patchbay()
+    patchbay.connected("a", to: "x:in", .whileOtherRuns)
+    // The port returns at once: the client is still there.
+    patchbay.interrupted("a", to: "x:in")
+    #expect(patchbay.missing.map(\.destination) == ["x:in"])
+    patchbay.connected("a", to: "x:in", .whileOtherRuns)
+    #expect(patchbay.remembered.map(\.isLasting) == [false])
+    patchbay.interrupted("a", to: "x:in", otherHasLeft: true)
+    #expect(remembered(patchbay) == [])
+    // A save keeps it.
+    patchbay.connected("a", to: "x:in", .whileOtherRuns)
+    patchbay.keepAll()
+    patchbay.interrupted("a", to: "x:in", otherHasLeft: true)
+    #expect(remembered(patchbay) == ["a x:in (away)"])
+  }
+
+  @Test func connectionsThatOthersClaimAreNotRemembered() {
+    var patchbay = Patchbay()
+    patchbay.connected("a", to: "rec:in", .present)
+    #expect(remembered(patchbay) == [] && patchbay.made.map(\.other) == ["rec:in"])
+    patchbay.interrupted("a", to: "rec:in")
+    #expect(patchbay.missing.isEmpty)
+    // One that this client asked for is made again with the server, but not for the next client of the name.
+    patchbay.connected("a", to: "rec:in", .ownWhileOtherRuns)
+    patchbay.lose()
+    #expect(patchbay.missing.map(\.destination) == ["rec:in"])
+    patchbay.connected("a", to: "rec:in", .ownWhileOtherRuns)
+    patchbay.interrupted("a", to: "rec:in", otherHasLeft: true)
+    #expect(patchbay.missing.isEmpty)
+  }
+
+  @Test func aCardThatAppearsIsConnectedOnce() {
+    var patchbay = Patchbay()
+    patchbay.wish(.init(ports: ["a", "b"], direction: .output, made: [], count: 2))
+    func take(_ card: [String]) -> [String] {
+      patchbay.takeDefaults { _ in card }.map { "\($0.port) \($0.destination)" }
+    }
+    #expect(take([]) == [])
+    #expect(take(["card:1"]) == ["a card:1"])
+    // Another client's port is no part of the card.
+    #expect(take(["card:1", "net:1"]) == [])
+    #expect(take(["card:1", "card:2"]) == ["b card:2"])
+    // Whatever people do with them later.
+    #expect(take(["card:1", "card:2"]) == [])
+    patchbay.wish(.init(ports: ["c", "d"], direction: .output, made: [], count: 2))
+    patchbay.connected("c", to: "desk:in")
+    patchbay.connected("d", to: "rec:in", .present)
+    #expect(take(["card:1", "card:2"]) == ["d card:2"])
+  }
+
+  @Test func connectionsRightAfterAnAppearanceAreThoseOfTheClient() {
+    var book = ConnectionBook()
+    book.appear(["new:in", "own:in"])
+    book.note(
+      "a", isConnectedTo: ["old:in", "new:in", "own:in"].map { ConnectionBook.Other(name: $0) }
+    ) { $0.hasPrefix("own:") }
+    var patience: Double?
+    let made = book.take(&patience) { _ in true }
+    #expect(made.map(\.memory) == [.lasting, .whileOtherRuns, .present])
+  }
+}
