@@ -11,7 +11,7 @@ struct CheckSession: ParsableCommand {
     commandName: "check", abstract: "Check a session's file, names, sounds, plugins and formats.",
     discussion: """
       A syntax error is named with its line and column, any other fault with its path, such as \
-      tracks[3].volume. All faults are listed. The exit code is 1 if there is an error. A sound file that \
+      tracks[3].gain. All faults are listed. The exit code is 1 if there is an error. A sound file that \
       is missing is a warning: the session loads without it.
       """
         + examples(
@@ -112,7 +112,7 @@ struct CheckSession: ParsableCommand {
       }
     }
     if looksForPlugins {
-      let world = World()
+      let world = World.named
       check.plugin = { faults(of: $0, in: world) }
     }
     return check
@@ -145,7 +145,7 @@ struct CheckSession: ParsableCommand {
   private static func faults(of plugin: SessionPlugin, in world: World) -> [SessionFault] {
     let description: PluginDescription
     do throws(HostError) {
-      description = try world.description(of: plugin.uri)
+      description = try world.description(of: world.uri(named: plugin.uri) ?? plugin.uri)
     } catch {
       return [SessionFault(.error, SessionPath([.key("uri")]), error.description)]
     }

@@ -114,13 +114,13 @@ struct QjackctlTests {
         try? String(contentsOfFile: root + "/session.xml", encoding: .utf8)
       }
       step()
-      try wait(for: "the save", deadline: 120) { list(first)?.contains("</session>") == true }
+      try wait(for: "the save") { list(first)?.contains("</session>") == true }
       #expect(
         list(first)?.contains(">cuejack session run ${SESSION_DIR}session --no-connect") == true)
       #expect(program.child.wait(seconds: 0) == nil)
       step()
       #expect(program.child.wait(seconds: 120) == 0, "\(program.lines)")
-      try wait(for: "the second save", deadline: 60) {
+      try wait(for: "the second save") {
         list(second)?.contains("</session>") == true
       }
       for root in [first, second] {
@@ -130,7 +130,7 @@ struct QjackctlTests {
           FileManager.default.fileExists(atPath: "\(root)/song-session/session/\(state)"),
           "\(state)")
         step()
-        try wait(for: "the session", deadline: 120) { jack.hasClient(named: "song-session") }
+        try wait(for: "the session") { jack.hasClient(named: "song-session") }
         let quit = try run(
           builtProduct(named: "cuejack").path, ["set", "song", "quit"], environment: environment)
         #expect(quit.status == 0, "\(root): \(quit)")
