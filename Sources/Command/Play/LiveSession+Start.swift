@@ -28,6 +28,8 @@ extension LiveSession {
   /// Chooses the start, and starts every player there unless it follows the transport.
   func startPlayers() throws -> Start {
     let first = players[0]
+    command.client.at?.awaitLastSecond(of: first.file.path, signals)
+    if let signal = signals.received { throw ExitCode(128 + signal) }
     let start = try command.telling(first.file) { () throws(QueueError) in try chooseStart() }
     try command.client.checkStart(on: first.queue)
     if command.transport { return start }
@@ -111,7 +113,7 @@ extension LiveSession {
     case .after:
       return start(
         players.count == 1 ? max(chosen.frame, now + latency) : max(chosen.frame, soon))
-    case .frame, .hostTime:
+    case .frame, .hostTime, .wallTime:
       if chosen.frame > now + latency {
         return Start(chosen: chosen, latency: latency, sampleRate: rate)
       }
@@ -153,7 +155,8 @@ extension LiveSession {
   func startedEvent(_ start: Start) -> StartedEvent {
     StartedEvent(
       command: "play", server: players[0].queue.statistics.serverName,
-      frame: start.isPast ? nil : start.frame, hostTime: start.isPast ? nil : start.chosen.hostTime,
+      frame: start.isPast ? nil : start.chosen.exactFrame,
+      hostTime: start.isPast ? nil : start.chosen.hostTime,
       files: players.map { player in
         let statistics = player.queue.statistics
         return StartedEvent.File(

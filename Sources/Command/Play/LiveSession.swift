@@ -138,6 +138,7 @@ struct LiveSession {
       watch.note(
         players.filter { !$0.isOver }.compactMap(\.queue.loss).first, server: serverName)
       keys.followTransport()
+      keys.settleStart()
       return 0.1
     } press: {
       keys.press($0)
@@ -182,6 +183,7 @@ struct LiveSession {
   private func finish(
     _ keys: PlayKeys, _ monitor: PlayMonitor, isCut: Bool, stoppedBy signal: CInt?
   ) throws {
+    keys.settleStart()
     let start = keys.start
     // Silence all players first.
     for player in players where !player.isOver { try? player.queue.stop() }

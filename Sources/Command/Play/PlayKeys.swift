@@ -189,6 +189,21 @@ final class PlayKeys {
     played[index] + (halted.contains(index) ? 0 : last)
   }
 
+  /// Notes on which frame the players have begun, if they were started by a host time, and tells it once. If
+  /// they were late, the frame of the host time stays the start.
+  func settleStart() {
+    guard !hasMoved, start.chosen.exactFrame == nil, let device = players[0].queue.runningDevice,
+      let begin = players.lazy.compactMap(\.queue.statistics.beganAt).first
+    else { return }
+    let expected = device.frame(atHostTime: start.chosen.hostTime)
+    // The cycle rounds the host time to a frame, by a clock that is smoothed.
+    let isLate = Double(begin + latency - expected) > start.sampleRate / 1000
+    start.chosen.settle(on: isLate ? expected : begin + latency)
+    if !isLate {
+      for player in players { Screen.shared.say("\(player.file.path): \(start.chosen.words)") }
+    }
+  }
+
   /// Is where the transport is.
   func followTransport() {
     guard let transport else { return }

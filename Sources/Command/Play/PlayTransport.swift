@@ -54,7 +54,10 @@ final class PlayTransport {
       promise = nil
     }
     if device.isLost { return nil }
-    switch follower.step(device.transport, periodFrames: device.periodFrames) {
+    let step = follower.step(on: device) { [device] missed in
+      Screen.shared.remark(TransportFollower.words(missed: missed, on: device))
+    }
+    switch step {
     case .getReady(let number, let position):
       // The transport rolls at the beginning of a cycle.
       let period = Int64(device.periodFrames)

@@ -130,6 +130,7 @@ struct Record: ParsableCommand {
     let start = try telling { () throws(QueueError) in
       try recorder.prepare()
       found.close()
+      client.at?.awaitLastSecond(of: file, signals)
       client.show(recorder.queue, recorder.queue.statistics.portNames, claim.name ?? file)
       return try client.at?.start(on: recorder.queue)
     }
@@ -163,7 +164,7 @@ struct Record: ParsableCommand {
     if trigger != nil { Screen.shared.say(take.waitingWords(isTerminal: Screen.shared.isTerminal)) }
 
     monitor.emitStart(start)
-    let keys = RecordKeys(recorder, recording, trigger)
+    let keys = RecordKeys(recorder, recording, trigger, start)
     awaitEnd(of: recorder, recording, start, keys, monitor, signals, awake)
     let signal = recorder.isOver || keys.isAskedToQuit ? nil : signals.received
     recorder.stop()

@@ -10,6 +10,8 @@ final class RecordKeys {
   private let recording: RecordingParts
   /// The start that the recording waits for; nil if it waits for none.
   private let trigger: RecordingTrigger?
+  /// True if the frame of the start was not known when the recording was announced.
+  private let tellsStart: Bool
   /// True once the start was reported.
   private var hasToldStart = false
   private(set) var isPaused = false
@@ -19,10 +21,15 @@ final class RecordKeys {
   private static let help = "space  pause, go on    m  marker    q  end the recording"
   private static let waitingHelp = "space  start the recording    q  end without a recording"
 
-  init(_ recorder: FileRecorder, _ recording: RecordingParts, _ trigger: RecordingTrigger?) {
+  /// - Parameter start: The start by `--at`; nil if it was not given.
+  init(
+    _ recorder: FileRecorder, _ recording: RecordingParts, _ trigger: RecordingTrigger?,
+    _ start: ChosenStart?
+  ) {
     self.recorder = recorder
     self.recording = recording
     self.trigger = trigger
+    tellsStart = trigger != nil || start.map { $0.exactFrame == nil } ?? false
   }
 
   /// True while the recording waits for its start.
@@ -49,7 +56,7 @@ final class RecordKeys {
 
   /// Reports the start that the recording has waited for, once.
   func tellStart() {
-    guard trigger != nil, !hasToldStart, let frame = recorder.firstDeviceFrame else { return }
+    guard tellsStart, !hasToldStart, let frame = recorder.firstDeviceFrame else { return }
     hasToldStart = true
     Screen.shared.say("\(recording.path): records from frame \(frame) on")
   }

@@ -106,7 +106,7 @@ final class RecordMonitor {
     let statistics = recorder.queue.statistics
     Screen.shared.emit(
       StartedEvent(
-        command: "record", server: statistics.serverName, frame: start?.frame,
+        command: "record", server: statistics.serverName, frame: start?.exactFrame,
         hostTime: start?.hostTime,
         files: [
           StartedEvent.File(

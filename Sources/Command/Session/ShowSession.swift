@@ -193,6 +193,7 @@ struct ShowSession: ParsableCommand {
     case .manual: ""
     case .frame(let frame): "starts at frame \(frame)"
     case .hostTime(let time): "starts at \(time)ns"
+    case .wallTime(let time): "starts at \(time.text)"
     case .beat(let beat): "starts at beat \(plain(beat))"
     case .rolls: "starts with the transport"
     case .note(let note): "starts at MIDI note \(note)"

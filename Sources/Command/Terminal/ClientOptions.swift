@@ -4,22 +4,23 @@ import FoundationEssentials
 import Glibc
 import Server
 import System
-import Timeline
 
 /// Options for the JACK client of `cuejack play` and `cuejack record`, and for its start and
 /// duration.
 struct ClientOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Start time: a host time in nanoseconds (123456789ns), +TIME from now, or a frame.",
+      "Start time: +TIME from now, a time of UTC or TAI, a host time (123456789ns), or a frame.",
       discussion: """
-        Host times are those of the server's clock, as play and record print them. Commands with the same \
+        Several machines start together at a time such as 2026-11-28T22:15:00.25Z, with +01:00 or TAI in place \
+        of Z, as far as chrony or PTP keeps their clocks together. \
+        Host times, in nanoseconds, are those of the server's clock, as play and record print them. Commands with the same \
         host time start on the same frame. To join a running command, pass the time that it printed: on \
         PipeWire the host time, on jackd the frame. A frame below 2^32 is a value of jackd's 32-bit frame \
         counter, the nearest one to now. A time in the past means at once. By default the command starts \
         as soon as it is ready.
         """,
-      valueName: "time|+time|frame"))
+      valueName: "+time|time|frame"))
   var at: StartOption?
 
   @Option(
@@ -240,84 +241,6 @@ func checkOnce(_ options: [String], same: [String: String] = [:], hint: String =
     let name = same[String(option)] ?? String(option)
     try check(given.insert(name).inserted, "\(name) is given twice\(hint)")
   }
-}
-
-/// The value of `--at`.
-enum StartOption: ExpressibleByArgument {
-  /// A frame in the server's frame time.
-  case frame(Int64)
-  /// Time from now; frames are the server's.
-  case after(TimeValue)
-  /// Nanoseconds of CLOCK_MONOTONIC.
-  case hostTime(UInt64)
-
-  /// More than thirty years. Larger values would overflow frame counts.
-  static var mostSeconds: Double { 1e9 }
-
-  init?(argument: String) {
-    if argument.hasPrefix("+") {
-      guard let time = TimeValue(String(argument.dropFirst())) else { return nil }
-      self = .after(time)
-    } else if argument.hasSuffix("ns") {
-      guard let time = UInt64(argument.dropLast(2)), time < 1 << 62 else { return nil }
-      self = .hostTime(time)
-    } else {
-      guard let frame = Int64(argument), frame >= 0 else { return nil }
-      self = .frame(frame)
-    }
-  }
-
-  /// Returns the start on the device of `queue`. Waits until the server carries sound over the
-  /// queue's connections.
-  func start(on queue: some Queue) throws(QueueError) -> ChosenStart {
-    try queue.awaitHeard()
-    guard let device = queue.runningDevice else { throw .invalidated }
-    let rate = device.client.sampleRate
-    let now = device.now
-    switch self {
-    case .after(let time):
-      return ChosenStart(frame: now + time.frames(at: rate), on: device)
-    case .hostTime(let time):
-      return ChosenStart(hostTime: time, on: device)
-    case .frame(let number):
-      let frame =
-        number < 1 << 32 ? DeviceTime.widen(UInt32(truncatingIfNeeded: number), near: now) : number
-      return ChosenStart(frame: frame, on: device)
-    }
-  }
-}
-
-/// The start time of a command's queues.
-struct ChosenStart {
-  /// Start in device frames.
-  var frame: Int64
-  /// The same time in nanoseconds of CLOCK_MONOTONIC.
-  var hostTime: UInt64
-  /// True if queues are started by host time: it was given, or other processes count frames
-  /// differently.
-  var isHostTime: Bool
-
-  init(frame: Int64, on device: Device) {
-    self.frame = frame
-    hostTime = device.hostTime(ofFrame: frame)
-    isHostTime = device.client.isPipeWire
-  }
-
-  init(hostTime: UInt64, on device: Device) {
-    self.hostTime = hostTime
-    frame = device.frame(atHostTime: hostTime)
-    isHostTime = true
-  }
-
-  /// Returns the start time for a queue that starts `frames` device frames earlier.
-  func time(before frames: Int64 = 0, sampleRate: Double) -> StartTime {
-    if !isHostTime { return .frame(frame - frames) }
-    let lead = UInt64(held: (Double(frames) / sampleRate * 1e9).rounded())
-    return .hostTime(hostTime > lead ? hostTime - lead : 0)
-  }
-
-  /// Description of the start, with the host time for other commands to join at.
-  var words: String { "start frame \(frame), host time \(hostTime)ns" }
 }
 
 /// A monitor that reports when a server stops running cycles, why, and when it resumes.

@@ -1,5 +1,6 @@
 import CJack
 import CRealTime
+import Timeline
 
 /// JACK's transport: its control, which any client has, and its timebase, which one client has at a time.
 extension JackClient {
@@ -32,6 +33,25 @@ extension JackClient {
     let sync = unsafe TransportSync(client)
     let status = whileOpen { unsafe jack_set_sync_callback(client, getReady, sync.memory) }
     return status == 0 ? sync : nil
+  }
+
+  var transportMoment: TransportMoment? {
+    var position = jack_position_t()
+    let state = whileOpen { unsafe jack_transport_query(client, &position) }
+    guard state == JackTransportRolling, position.usecs > 0 else { return nil }
+    return TransportMoment(frame: Int64(position.frame), microseconds: position.usecs)
+  }
+
+  /// The drivers of sound cards, and the dummy driver, give their ports aliases; netone gives none.
+  var isDrivenByNetwork: Bool {
+    let ports = physicalOutputs + physicalInputs
+    if isPipeWire || ports.isEmpty { return false }
+    return whileOpen {
+      ports.allSatisfy { name in
+        guard let port = unsafe jack_port_by_name(client, name) else { return true }
+        return unsafe jack_port_get_aliases(port, nil) == 0
+      }
+    } ?? false
   }
 }
 

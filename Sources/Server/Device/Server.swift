@@ -67,6 +67,11 @@ package protocol ServerClient: AnyObject, Sendable {
   func becomeTimebase(_ tempo: TransportTempo) -> Bool
   /// Lets the transport wait before it rolls until this client is ready; nil if the server cannot.
   func joinTransportStarts() -> TransportSync?
+  /// The transport's frame at the beginning of the latest cycle; nil unless it rolls, or if the server does
+  /// not tell the time of the cycle.
+  var transportMoment: TransportMoment? { get }
+  /// True if another machine's JACK runs this server's cycles over the network (netone).
+  var isDrivenByNetwork: Bool { get }
   /// The server's load in percent of the time of a cycle.
   var load: Float { get }
   /// True if a client of any process is connected to a port of the sound card.
@@ -139,6 +144,8 @@ extension ServerClient {
   package func locateTransport(to frame: Int64) {}
   package func becomeTimebase(_ tempo: TransportTempo) -> Bool { true }
   package func joinTransportStarts() -> TransportSync? { nil }
+  package var transportMoment: TransportMoment? { nil }
+  package var isDrivenByNetwork: Bool { false }
   package var load: Float { 0 }
   package var cardIsInUse: Bool { false }
   package var cardSources: [String] { [] }

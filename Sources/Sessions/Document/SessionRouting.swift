@@ -1,3 +1,5 @@
+package import System
+
 /// An LV2 plugin in the chain of a track or bus.
 package struct SessionPlugin: SessionRecord {
   /// Id, unique in the session.
@@ -233,6 +235,8 @@ package enum SessionTrigger: SessionValue {
   case frame(Int64)
   /// Nanoseconds of CLOCK_MONOTONIC.
   case hostTime(Int64)
+  /// An instant of UTC or TAI, the same on several machines.
+  case wallTime(WallTime)
   /// A beat of JACK's transport, from 0 on.
   case beat(Double)
   /// JACK's transport starts to roll.
@@ -250,6 +254,7 @@ package enum SessionTrigger: SessionValue {
     field("frame", .frame, "Frame of JACK's frame time."),
     field(
       "hostTime", .integer(0...(1 << 62), unit: "nanoseconds"), "Nanoseconds of CLOCK_MONOTONIC."),
+    field("time", .text(.wallTime), "Instant of UTC or TAI, such as 2026-11-28T22:15:00Z."),
     field("beat", .beat, "Beat of JACK's transport, from 0 on."),
     field("rolls", .flag, "JACK's transport starts to roll. The value is true."),
     field("note", .text(.note), "MIDI note, such as 60 or 60@10."),
@@ -262,6 +267,9 @@ package enum SessionTrigger: SessionValue {
     case "manual": self = .manual
     case "frame": self = .frame(value.int64 ?? 0)
     case "hostTime": self = .hostTime(value.int64 ?? 0)
+    case "time":
+      guard let text = value.string, let time = WallTime(text) else { return nil }
+      self = .wallTime(time)
     case "beat": self = .beat(value.double ?? 0)
     // “false” is as good as no trigger.
     case "rolls": self = value == .flag(true) ? .rolls : .manual
@@ -280,6 +288,7 @@ package enum SessionTrigger: SessionValue {
     case .manual: .table(["manual": .flag(true)])
     case .frame(let frame): .table(["frame": .integer(frame)])
     case .hostTime(let time): .table(["hostTime": .integer(time)])
+    case .wallTime(let time): .table(["time": .text(time.text)])
     case .beat(let beat): .table(["beat": JSONValue(beat)])
     case .rolls: .table(["rolls": .flag(true)])
     case .note(let note): .table(["note": note.json])

@@ -107,6 +107,14 @@ extension TextRule {
     pattern: "^[0-9]{1,3}(@[0-9]{1,2})?$", upTo: 8
   ) { SessionNote($0) != nil }
 
+  /// An instant on the wall clock.
+  static let wallTime = TextRule(
+    WallTime.form,
+    pattern:
+      "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,9})?(Z|TAI|[+-][0-9]{2}:[0-9]{2})$",
+    upTo: 40
+  ) { WallTime($0) != nil }
+
   /// An address of an OSC message.
   static let osc = TextRule(
     "an OSC address such as /start", pattern: "^/[^ #*,?\\[\\]{}]+$", upTo: 255

@@ -135,6 +135,7 @@ extension SessionEngine {
         for group in groups {
           runs[group].motion = .playing
           runs[group].anchor = frame + (delays[group] ?? 0)
+          runs[group].waitsForTime = false
         }
       }
       return frame
@@ -229,30 +230,6 @@ extension SessionEngine {
   }
 
   // MARK: Triggers
-
-  /// Starts the groups whose start is a frame or a host time, at that time. Times that are past are
-  /// reported.
-  package func arm() throws(SessionRunError) {
-    let waiting = runs.withLock { runs in
-      runs.enumerated().filter { $1.motion == .stopped }.map { ($0, $1.group) }
-    }
-    for (index, group) in waiting {
-      let frame: Int64
-      switch group?.trigger {
-      case .frame(let number):
-        frame =
-          number < 1 << 32
-          ? DeviceTime.widen(UInt32(truncatingIfNeeded: number), near: device.now) : number
-      case .hostTime(let time): frame = device.frame(atHostTime: UInt64(time))
-      default: continue
-      }
-      if isTooLate(for: frame) {
-        options.onMessage("groups[\(group?.name ?? "")].trigger: the start frame \(frame) is past")
-        continue
-      }
-      try start([index], at: frame)
-    }
-  }
 
   /// The groups that a MIDI note starts.
   package func groups(triggeredBy number: Int, _ channel: Int) -> [Int] {

@@ -29,6 +29,7 @@ extension SessionEngine {
         let restarts = device.restarts
         if restarts != seenRestarts.exchange(restarts, ordering: .relaxed) { rejoinTransport() }
         try followTransport()
+        try followTimes()
       } catch {
         options.onMessage("\(error)")
       }

@@ -52,7 +52,8 @@ extension SessionEngine {
   /// The transport's position now, in device frames; nil if the session ignores it.
   package var transportPosition: Int64? {
     guard usesTransport, let state = device.transport else { return nil }
-    return state.position + (state.isRolling ? max(0, device.now - state.frame) : 0)
+    let missed = transportStart.withLock { $0.follower.missed }
+    return state.position + (state.isRolling ? max(0, device.now - state.frame) + missed : 0)
   }
 
   /// Waits until the transport stands still, for a second at most.
@@ -98,11 +99,15 @@ extension SessionEngine {
     let state = device.transport
     let followers = self.followers(runs, state)
     guard !followers.isEmpty else { return }
-    let start = transportStart.withLock { start in
+    var missed: Int64 = 0
+    let step = transportStart.withLock { start in
       start.wasRolling = state?.isRolling ?? false
-      return start
+      return start.follower.step(on: device) { missed = $0 }
     }
-    switch start.follower.step(state, periodFrames: device.periodFrames) {
+    if missed != 0 {
+      options.onMessage(TransportFollower.words(missed: missed, on: device))
+    }
+    switch step {
     case .getReady(let number, let position):
       try getReady(for: (number, position), followers)
     case .wait(let position): try hold(followers, runs, at: position, isPaused: true)

@@ -52,6 +52,8 @@ package final class SessionEngine: Sendable {
     var origin: Int64 = 0
     /// The device frame at which `origin` sounds, while the group plays.
     var anchor: Int64 = 0
+    /// Whether the group waits for its host or wall-clock time; its frame is not final yet then.
+    var waitsForTime = false
   }
 
   package let folder: SessionFolder

@@ -1,11 +1,16 @@
-package import RealTime
+import RealTime
 package import Server
+import Timeline
 
 /// A client's part in JACK's transport, for players that are where the transport is.
 ///
 /// jackd asks the client to get ready before the transport rolls, and lets it roll on the frame that the
 /// answer gives. A transport that rolls already is followed a fraction of a second later, as on PipeWire,
 /// which asks nobody.
+///
+/// On a machine that another one drives over the network, the transport misses periods while the link is
+/// down, and jackd does not mend that while it rolls. The players are then ahead of this machine's transport
+/// by as much, and so where the other machine is.
 package struct TransportFollower: Sendable {
   /// The next step of the players.
   package enum Step: Equatable, Sendable {
@@ -15,7 +20,7 @@ package struct TransportFollower: Sendable {
     case wait(position: Int64)
     /// Stand at a position.
     case stand(position: Int64)
-    /// Play; `offset` is the transport's position at device frame 0.
+    /// Play; `offset` is the players' position at device frame 0.
     case roll(offset: Int64)
   }
 
@@ -24,6 +29,12 @@ package struct TransportFollower: Sendable {
   /// Number of the latest request that was answered, and the device frame at which the players start.
   private var answered: UInt32 = 0
   private var frame: Int64 = 0
+
+  private var slip = TransportSlip()
+  /// Device frame of the first cycle in which the present roll of the transport was seen.
+  private var since: Int64?
+  /// Frames that the transport has missed in its present roll.
+  package private(set) var missed: Int64 = 0
 
   package init(_ sync: TransportSync? = nil) { self.sync = sync }
 
@@ -36,16 +47,53 @@ package struct TransportFollower: Sendable {
   /// True if the transport has asked the client to get ready.
   package var isAsked: Bool { request != nil }
 
-  /// Returns what to do in a state of the transport; nil for nothing.
-  package func step(_ state: TransportReading?, periodFrames: Int) -> Step? {
-    if let request { return .getReady(number: request.number, position: request.position) }
+  /// Returns what to do now on a device; nil for nothing.
+  ///
+  /// - Parameter onMiss: Called with the frames that the transport has missed since the last call, if it has.
+  package mutating func step(on device: Device, onMiss: (Int64) -> Void) -> Step? {
+    let state = device.transport
+    if let request {
+      forgetRoll()
+      return .getReady(number: request.number, position: request.position)
+    }
     guard let state else { return nil }
+    if state.isRolling {
+      let new = noteRoll(since: state.since, on: device.client)
+      if new != 0 { onMiss(new) }
+      return .roll(offset: state.position - state.frame + missed)
+    }
+    forgetRoll()
     if state.isStarting {
-      let isEarly = answered > 0 && state.frame >= frame + 2 * Int64(periodFrames)
+      let isEarly = answered > 0 && state.frame >= frame + 2 * Int64(device.periodFrames)
       return isEarly || sync == nil ? .wait(position: state.position) : nil
     }
-    return state.isRolling
-      ? .roll(offset: state.position - state.frame) : .stand(position: state.position)
+    return .stand(position: state.position)
+  }
+
+  /// Returns a message about frames that the transport has missed.
+  package static func words(missed: Int64, on device: Device) -> String {
+    let milliseconds = Int64((Double(missed.magnitude) / device.client.sampleRate * 1000).rounded())
+    let (fault, way) = missed > 0 ? ("missed", "ahead") : ("repeated", "back")
+    return
+      "transport: the network was interrupted, and this machine's JACK \(fault) \(missed.magnitude) frames (\(milliseconds) ms): the sound goes \(way) by as much, to where the other machine is"
+  }
+
+  private mutating func forgetRoll() {
+    slip = TransportSlip()
+    since = nil
+    missed = 0
+  }
+
+  /// Notes that the transport rolls, and returns the frames that it has missed since the last call.
+  private mutating func noteRoll(since start: Int64, on client: any ServerClient) -> Int64 {
+    if since != start { forgetRoll() }
+    since = start
+    guard let moment = client.transportMoment else { return 0 }
+    let new = slip.note(
+      moment, sampleRate: client.sampleRate, periodFrames: client.periodFrames)
+    guard new != 0, client.isDrivenByNetwork else { return 0 }
+    missed += new
+    return new
   }
 
   /// Lets the transport roll with the cycle that begins at device frame `frame`.

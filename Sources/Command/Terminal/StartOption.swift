@@ -1,0 +1,118 @@
+import ArgumentParser
+import AudioQueue
+import Glibc
+import Server
+import System
+import Timeline
+
+/// The value of `--at`.
+enum StartOption: ExpressibleByArgument {
+  /// A frame in the server's frame time.
+  case frame(Int64)
+  /// Time from now; frames are the server's.
+  case after(TimeValue)
+  /// Nanoseconds of CLOCK_MONOTONIC.
+  case hostTime(UInt64)
+  /// An instant of UTC or TAI.
+  case wallTime(WallTime)
+
+  /// More than thirty years. Larger values would overflow frame counts.
+  static var mostSeconds: Double { 1e9 }
+
+  init?(argument: String) {
+    if argument.hasPrefix("+") {
+      guard let time = TimeValue(String(argument.dropFirst())) else { return nil }
+      self = .after(time)
+    } else if argument.hasSuffix("ns") {
+      guard let time = UInt64(argument.dropLast(2)), time < 1 << 62 else { return nil }
+      self = .hostTime(time)
+    } else if let time = WallTime(argument) {
+      self = .wallTime(time)
+    } else {
+      guard let frame = Int64(argument), frame >= 0 else { return nil }
+      self = .frame(frame)
+    }
+  }
+
+  /// Waits until the last second before a time on the wall clock, which may be set until then. Tells how
+  /// well the clock is kept. Any other start returns at once, and so does a signal.
+  func awaitLastSecond(of file: String, _ signals: StopSignals) {
+    guard case .wallTime(let time) = self else { return }
+    let clock = WallClock.now
+    if let warning = clock.warning(for: time) { Screen.shared.remark(warning) }
+    let seconds = (Double(time.hostTime) - Double(HostTime.now)) / 1e9
+    if seconds < 1 { return }
+    Screen.shared.say(
+      "\(file): waits until \(time.text), \(Int(held: seconds)) seconds from now; \(clock.words)")
+    while signals.received == nil, time.hostTime > HostTime.now + 1_000_000_000 { usleep(50_000) }
+  }
+
+  /// Returns the start on the device of `queue`. Waits until the server carries sound over the
+  /// queue's connections.
+  func start(on queue: some Queue) throws(QueueError) -> ChosenStart {
+    try queue.awaitHeard()
+    guard let device = queue.runningDevice else { throw .invalidated }
+    let rate = device.client.sampleRate
+    let now = device.now
+    switch self {
+    case .after(let time):
+      return ChosenStart(frame: now + time.frames(at: rate), on: device)
+    case .hostTime(let time):
+      return ChosenStart(hostTime: time, on: device)
+    case .wallTime(let time):
+      return ChosenStart(hostTime: time.hostTime, on: device)
+    case .frame(let number):
+      let frame =
+        number < 1 << 32 ? DeviceTime.widen(UInt32(truncatingIfNeeded: number), near: now) : number
+      return ChosenStart(frame: frame, on: device)
+    }
+  }
+}
+
+/// The start time of a command's queues.
+struct ChosenStart {
+  /// Start in device frames.
+  var frame: Int64
+  /// The same time in nanoseconds of CLOCK_MONOTONIC.
+  var hostTime: UInt64
+  /// True if queues are started by host time: it was given, or other processes count frames
+  /// differently.
+  var isHostTime: Bool
+  /// True if `frame` is an estimate. The cycle in which the host time lies decides.
+  private var isEstimate = false
+
+  init(frame: Int64, on device: Device) {
+    self.frame = frame
+    hostTime = device.hostTime(ofFrame: frame)
+    isHostTime = device.client.isPipeWire
+  }
+
+  init(hostTime: UInt64, on device: Device) {
+    self.hostTime = hostTime
+    frame = device.frame(atHostTime: hostTime)
+    isHostTime = true
+    isEstimate = true
+  }
+
+  /// Returns the start time for a queue that starts `frames` device frames earlier.
+  func time(before frames: Int64 = 0, sampleRate: Double) -> StartTime {
+    if !isHostTime { return .frame(frame - frames) }
+    let lead = UInt64(held: (Double(frames) / sampleRate * 1e9).rounded())
+    return .hostTime(hostTime > lead ? hostTime - lead : 0)
+  }
+
+  /// The device frame of the start; nil as long as it is an estimate.
+  var exactFrame: Int64? { isEstimate ? nil : frame }
+
+  /// Notes the device frame on which the queues have started.
+  mutating func settle(on frame: Int64) {
+    self.frame = frame
+    isEstimate = false
+  }
+
+  /// Description of the start, with the host time for other commands to join at.
+  var words: String {
+    isEstimate
+      ? "starts at host time \(hostTime)ns" : "start frame \(frame), host time \(hostTime)ns"
+  }
+}
