@@ -7,7 +7,7 @@ import Testing
   @Test(arguments: ["duo", "mix", "record"]) func anExampleRuns(name: String) throws {
     try withTemporaryFolder { folder in
       let demo = folder.appendingPathComponent("demo")
-      #expect(try run(builtProduct(named: "make-sessions").path, [demo.path]).status == 0)
+      #expect(try cuejack("demo", [demo.path]).status == 0)
       let session = folder.appendingPathComponent(name)
       try FileManager.default.copyItem(
         at: repository.appendingPathComponent("sessions/\(name)"), to: session)

@@ -251,12 +251,11 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: "\(root)/other/audio/secret"))
   }
 
-  /// The examples of the repository, with the sounds of its generator.
+  /// The examples of the repository, with the sounds of `cuejack demo`.
   @Test(arguments: ["duo", "mix", "record"]) func theExamplesHaveNoFault(name: String) throws {
     let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    let generator = try buildFolder() + "/make-sessions"
-    #expect(try run(generator, ["\(root)/demo"]).status == 0)
+    #expect(try run(cuejack, ["demo", "\(root)/demo"]).status == 0)
     try FileManager.default.copyItem(
       atPath: repository.appendingPathComponent("sessions/\(name)").path, toPath: "\(root)/\(name)")
     // The plugins of the repository need not be built.

@@ -7,7 +7,7 @@ import Testing
   private static let subcommands = [
     ["play"], ["record"], ["convert"], ["info"], ["plugins"], ["plugins", "list"],
     ["plugins", "info"], ["plugins", "presets"], ["plugins", "check"], ["graph"], ["osc"], ["set"],
-    ["fx"],
+    ["fx"], ["demo"],
     ["session"], ["session", "new"], ["session", "add"], ["session", "set"], ["session", "check"],
     ["session", "show"], ["session", "collect"], ["session", "run"], ["session", "save"],
     ["session", "render"],
