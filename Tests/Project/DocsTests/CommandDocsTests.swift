@@ -10,7 +10,7 @@ import Testing
     ["fx"], ["demo"],
     ["session"], ["session", "new"], ["session", "add"], ["session", "set"], ["session", "check"],
     ["session", "show"], ["session", "collect"], ["session", "run"], ["session", "save"],
-    ["session", "render"],
+    ["session", "render"], ["session", "journal"], ["session", "revert"],
   ]
 
   /// The help of each subcommand, by its words.
