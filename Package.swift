@@ -301,7 +301,7 @@ let package = Package(
       name: "ControlTests",
       dependencies: [
         "CJack", "CLiblo", "Control", "FileSupport", "Server", "SessionSupport", "Sessions",
-        "System", "TestSupport", "managed-session",
+        "System", "TestSupport", "Timeline", "managed-session",
       ],
       path: "Tests/Unit/ControlTests", exclude: ["Faults/faulty.c", "Faults/faults.c"],
       swiftSettings: relaxed),

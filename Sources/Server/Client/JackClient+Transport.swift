@@ -46,12 +46,18 @@ extension JackClient {
   var isDrivenByNetwork: Bool {
     let ports = physicalOutputs + physicalInputs
     if isPipeWire || ports.isEmpty { return false }
-    return whileOpen {
-      ports.allSatisfy { name in
-        guard let port = unsafe jack_port_by_name(client, name) else { return true }
-        return unsafe jack_port_get_aliases(port, nil) == 0
-      }
-    } ?? false
+    // libjack copies the aliases.
+    let size = Int(jack_port_name_size())
+    return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 2 * size) { text in
+      guard let first = text.baseAddress else { return false }
+      var aliases: [UnsafeMutablePointer<CChar>?] = unsafe [first, first + size]
+      return whileOpen {
+        ports.allSatisfy { name in
+          guard let port = unsafe jack_port_by_name(client, name) else { return true }
+          return unsafe jack_port_get_aliases(port, &aliases) == 0
+        }
+      } ?? false
+    }
   }
 }
 

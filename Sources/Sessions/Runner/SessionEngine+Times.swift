@@ -6,7 +6,7 @@ import Timeline
 /// Groups that start at a time: a frame, a host time, or a time on the wall clock.
 ///
 /// The sound card's clock drifts against the host's, and the wall clock may be set. So a group is ordered to
-/// start on the frame that its time is expected on, and once more, finally, within the last second.
+/// start on the frame that its time is expected on, and once more, finally, a fraction of a second before.
 extension SessionEngine {
   /// Starts the groups whose start is a frame or a time, then. Times that are past are reported, and so is a
   /// clock that nobody keeps.
@@ -57,13 +57,14 @@ extension SessionEngine {
     for (index, run) in runs.withLock({ $0 }).enumerated()
     where run.waitsForTime && run.motion == .playing {
       guard let trigger = run.group?.trigger, let frame = frame(of: trigger) else { continue }
-      let isFinal = frame - device.now < second
-      // Until the last second, only a clock that was set matters.
+      let lead = lead(run.tracks.count, attempt: 0)
+      let isFinal = frame - device.now < 2 * lead + second / 10
+      // Before that, only a clock that was set matters.
       if isFinal || abs(frame - run.anchor) > second / 20 {
         // Too little time is left for another order, or none is needed.
         let isOrdered =
           frame == run.anchor
-          || isTooLate(for: min(frame, run.anchor) - lead(run.tracks.count, attempt: 0))
+          || isTooLate(for: min(frame, run.anchor) - lead)
         if !isOrdered {
           try halt([index]) { _, run, _ in (.stopped, run.origin) }
           _ = try begin([index], at: frame)

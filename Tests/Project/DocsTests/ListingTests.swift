@@ -99,7 +99,7 @@ import Testing
 
   /// Returns the compiler options with which SwiftPM builds a program that depends on the package's
   /// product AudioToolbox.
-  private static func packageFlags() throws -> [String] {
+  static func packageFlags() throws -> [String] {
     let manager = FileManager.default
     let sources = repository.appendingPathComponent("Sources").path
     let modules = try manager.contentsOfDirectory(atPath: sources)

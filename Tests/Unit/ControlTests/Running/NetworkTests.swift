@@ -37,20 +37,33 @@ struct NetworkTests {
     return program
   }
 
-  private static let period = 1024
+  /// A rack and its master, each with a session, and what the master hears.
+  private struct Rack {
+    let jack: JackDaemon
+    let capture: CaptureClient
+    let noise: WaveFile
+    let near: ManagedProgram
+    let far: ManagedProgram
+    let folder: URL
+    /// The namespace of the rack.
+    let machine: String
+  }
 
-  /// The rack is ahead of the master by one period, whatever the network's latency in periods is.
-  @Test(arguments: [2, 5])
-  func oneSessionOnTwoMachinesStartsOnOneFrameOfTheMaster(latency: Int) throws {
+  /// Runs `body` with a rack on netone.
+  ///
+  /// - Parameter seconds: Length of the file that both sessions play.
+  private func withRack(
+    period: Int, latency: Int, isSynchronous: Bool, seconds: Int = 2, _ body: (Rack) throws -> Void
+  ) throws {
     try Namespaces.with { a, b in
       try withTemporaryFolder { folder in
         let jack = try JackDaemon(
-          rate: 48000, period: Self.period, launcher: ["ip", "netns", "exec", a])
+          rate: 48000, period: period, launcher: ["ip", "netns", "exec", a])
         let far = "cuejack-far-\(getpid())"
         let slave = try Child(
           "ip",
-          ["netns", "exec", b, "jackd", "-n", far, "-r", "-S", "-d", "netone"]
-            + ["-i", "2", "-o", "2", "-I", "0", "-O", "0"],
+          ["netns", "exec", b, "jackd", "-n", far, "-r"] + (isSynchronous ? ["-S"] : [])
+            + ["-d", "netone", "-i", "2", "-o", "2", "-I", "0", "-O", "0"],
           output: folder.appendingPathComponent("slave"))
         defer { slave.end() }
         let source = try Child(
@@ -62,12 +75,12 @@ struct NetworkTests {
             + ["-n", "\(latency)", "-i", "2", "-o", "2", "-I", "0", "-O", "0"],
           output: folder.appendingPathComponent("source"))
         defer { source.end() }
-        let capture = try CaptureClient(on: jack, capacity: 6 * 48000)
+        let capture = try CaptureClient(on: jack, capacity: (seconds + 30) * 48000)
         try wait(for: "the rack: \(text(of: folder.appendingPathComponent("source")))") {
           let answer = try run("jack_lsp", ["system"], environment: ["JACK_DEFAULT_SERVER": far])
           return answer.status == 0 && capture.ports(matching: "rack:capture_1").count == 1
         }
-        let noise = try WaveFile("noise.wav", in: folder, channels: 1, frames: 96000)
+        let noise = try WaveFile("noise.wav", in: folder, channels: 1, frames: seconds * 48000)
         let near = try start(
           make("near", noise, to: "capture:in_1", in: folder), jack.name, in: folder)
         let remote = try start(
@@ -77,18 +90,65 @@ struct NetworkTests {
         try wait(for: "the connection") {
           capture.connections(of: "capture:in_1") == ["near:noise_1"]
         }
-        // On a busy machine, packets of the network come too late now and then.
-        var delays: [Int] = []
-        for _ in 0..<12 {
-          if let delay = try play(capture, noise, near, in: folder) { delays.append(delay) }
-          if delays.count == 3 { break }
-        }
-        #expect(delays.count == 3, "the network loses packets in each run")
-        #expect(
-          Set(delays) == [-Self.period], "\(delays.map { Double($0) / 1024 }) periods"
-        )
+        try body(
+          Rack(
+            jack: jack, capture: capture, noise: noise, near: near, far: remote, folder: folder,
+            machine: b))
       }
     }
+  }
+
+  /// A rack whose jackd is asynchronous, as it is by default, is on the master's frame; a synchronous one is ahead
+  /// by one period, whatever the network's latency in periods is.
+  @Test(arguments: [
+    (1024, 2, false), (1024, 5, false), (256, 5, false), (1024, 2, true), (1024, 5, true),
+  ])
+  func oneSessionOnTwoMachinesStartsOnOneFrameOfTheMaster(
+    period: Int, latency: Int, isSynchronous: Bool
+  ) throws {
+    try withRack(period: period, latency: latency, isSynchronous: isSynchronous) { rack in
+      // On a busy machine, packets of the network come too late now and then.
+      var delays: [Int] = []
+      for _ in 0..<12 {
+        if let delay = try play(rack.capture, rack.noise, rack.near, in: rack.folder) {
+          delays.append(delay)
+        }
+        if delays.count == 3 { break }
+      }
+      #expect(delays.count == 3, "the network loses packets in each run")
+      #expect(Set(delays) == [isSynchronous ? -period : 0], "\(delays)")
+    }
+  }
+
+  /// The rack's jackd runs few cycles while the link is down, and its transport is late from then on.
+  @Test func aRackIsOnTheMastersFrameAgainAfterItsLinkWasDown() throws {
+    try withRack(period: 1024, latency: 5, isSynchronous: false, seconds: 60) { rack in
+      try set(rack.folder, "start")
+      rack.capture.arm()
+      try #require(rack.capture.wait(untilFrames: 4 * 48000))
+      try Namespaces.setCable(of: rack.machine, isUp: false)
+      try #require(rack.capture.wait(untilFrames: 6 * 48000))
+      try Namespaces.setCable(of: rack.machine, isUp: true)
+      try wait(for: "the rack: \(rack.far.lines)") {
+        rack.far.lines.contains { $0.contains("transport: the network was interrupted") }
+      }
+      let told = try #require(
+        rack.far.lines.joined().firstMatch(of: /missed (\d+) frames/)?.output.1)
+      #expect(Int(told).map { $0 > 0 && $0 % 1024 == 0 } == true, "\(told)")
+      // The session fades to where it is then.
+      let later = rack.capture.capturedFrames + 2 * 48000
+      try #require(rack.capture.wait(untilFrames: later + 24_000))
+      rack.capture.disarm()
+      let (a, b) = (rack.capture.samples(channel: 0), rack.capture.samples(channel: 1))
+      #expect(a[later] != 0 && a[later..<later + 24_000] == b[later..<later + 24_000])
+    }
+  }
+
+  private func set(_ folder: URL, _ words: String...) throws {
+    let result = try run(
+      builtProduct(named: "cuejack").path, ["set", "near"] + words,
+      environment: ["XDG_RUNTIME_DIR": folder.path])
+    #expect(result.status == 0, "\(result)")
   }
 
   /// Plays from the beginning, and returns the frames by which the far session's sound comes later than the near
@@ -96,17 +156,11 @@ struct NetworkTests {
   private func play(
     _ capture: CaptureClient, _ noise: WaveFile, _ near: ManagedProgram, in folder: URL
   ) throws -> Int? {
-    func set(_ words: String...) throws {
-      let result = try run(
-        builtProduct(named: "cuejack").path, ["set", "near"] + words,
-        environment: ["XDG_RUNTIME_DIR": folder.path])
-      #expect(result.status == 0, "\(result)")
-    }
-    try set("stop")
+    try set(folder, "stop")
     // Silence everywhere, and both sessions at the beginning.
     usleep(500_000)
     capture.arm()
-    try set("start")
+    try set(folder, "start")
     try #require(capture.wait(untilFrames: 5 * 48000))
     capture.disarm()
     let (a, b) = (capture.samples(channel: 0), capture.samples(channel: 1))

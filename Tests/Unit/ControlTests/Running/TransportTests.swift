@@ -3,6 +3,7 @@ import Server
 import SessionSupport
 import TestSupport
 import Testing
+import Timeline
 
 @testable import Control
 @testable import Sessions
@@ -320,5 +321,23 @@ import Testing
             == Array(file.samples[0][position..<position + 12000]))
       }
     }
+  }
+
+  /// The dummy driver and those of sound cards name their ports by aliases.
+  @Test func aServerWithADriverOfItsOwnIsNotDrivenByTheNetwork() throws {
+    let jack = try JackDaemon(rate: 48000, period: 256)
+    let client = try JackServer(named: jack.name).openClient(named: "asks")
+    defer { client.close() }
+    #expect(!client.isDrivenByNetwork && client.transportMoment == nil)
+    client.startTransport()
+    var moments: [TransportMoment] = []
+    try wait(for: "a second of the transport: \(moments.suffix(2))") {
+      if let moment = client.transportMoment { moments.append(moment) }
+      return moments.last?.frame ?? 0 > 48000
+    }
+    let (first, last) = (moments[0], moments[moments.count - 1])
+    let frames = Double(last.microseconds - first.microseconds) * 0.048
+    // Cycles may be late on a busy machine.
+    #expect(abs(frames - Double(last.frame - first.frame)) < 24_000, "\(frames)")
   }
 }

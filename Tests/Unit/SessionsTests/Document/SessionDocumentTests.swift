@@ -1,5 +1,6 @@
 import Foundation
 import Sessions
+import System
 import Testing
 
 @Suite struct SessionDocumentTests {
@@ -37,6 +38,7 @@ import Testing
     }
     for trigger in [
       SessionTrigger.manual, .frame(480), .hostTime(1 << 60), .beat(4), .rolls,
+      .wallTime(try #require(WallTime("2026-11-28T22:15:00.25Z"))),
       .note(SessionNote("7")!), .osc("/go"),
     ] {
       #expect(SessionTrigger(json: trigger.json) == trigger)

@@ -1,15 +1,13 @@
 import Foundation
 import System
-import TestSupport
-import Testing
 
 /// Two machines, each in a network namespace of its own, joined by a cable. This takes root, and `ip`.
-enum Namespaces {
+package enum Namespaces {
   /// The addresses of the two machines.
-  static let (first, second) = ("10.77.0.1", "10.77.0.2")
+  package static let (first, second) = ("10.77.0.1", "10.77.0.2")
 
   /// Whether this process may make them.
-  static let arePermitted: Bool = {
+  package static let arePermitted: Bool = {
     guard getuid() == 0, findProgram("ip") != nil else { return false }
     let name = "cuejack-try-\(getpid())"
     defer { _ = try? run("ip", ["netns", "del", name]) }
@@ -17,7 +15,7 @@ enum Namespaces {
   }()
 
   /// Runs `body` with the names of two namespaces whose machines see each other.
-  static func with(_ body: (String, String) throws -> Void) throws {
+  package static func with(_ body: (String, String) throws -> Void) throws {
     let (a, b) = ("cuejack-a-\(getpid())", "cuejack-b-\(getpid())")
     defer {
       for name in [a, b] { _ = try? run("ip", ["netns", "del", name]) }
@@ -30,8 +28,14 @@ enum Namespaces {
       "-n \(a) link set cable up", "-n \(b) link set cable up",
     ] {
       let result = try run("ip", words.split(separator: " ").map(String.init))
-      try #require(result.status == 0, "ip \(words): \(result.errors)")
+      if result.status != 0 { throw SupportError("ip \(words): \(result.errors)") }
     }
     try body(a, b)
+  }
+
+  /// Joins or parts the two machines of `with`, given the name of one.
+  package static func setCable(of name: String, isUp: Bool) throws {
+    let result = try run("ip", ["-n", name, "link", "set", "cable", isUp ? "up" : "down"])
+    if result.status != 0 { throw SupportError("ip: \(result.errors)") }
   }
 }

@@ -1,0 +1,97 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// One time of the wall clock for players, recorders and sessions in several processes.
+@Suite(.tags(.server, .program, .slow), .serialized) struct StartTimeTests {
+  /// A time in `seconds`, as text and in nanoseconds of CLOCK_MONOTONIC.
+  private func time(in seconds: Int) -> (text: String, hostTime: Int) {
+    var (wall, host) = (timespec(), timespec())
+    clock_gettime(CLOCK_REALTIME, &wall)
+    clock_gettime(CLOCK_MONOTONIC, &host)
+    let formatter = ISO8601DateFormatter()
+    let date = Date(timeIntervalSince1970: Double(wall.tv_sec + seconds))
+    let text = formatter.string(from: date).replacingOccurrences(of: "Z", with: ".25Z")
+    return (
+      text, (host.tv_sec + seconds) * 1_000_000_000 + host.tv_nsec - wall.tv_nsec + 250_000_000
+    )
+  }
+
+  /// The cycle in which the time lies gives players and recorders their frame. A session has its frame from a look
+  /// at the clocks a moment before, which differs on a busy machine.
+  @Test func everythingStartsOnTheFrameOfTheTimeAndTellsIt() throws {
+    let server = try JackDaemon(period: 1024)
+    let capture = try CaptureClient(on: server, channels: 3, capacity: 60 * server.rate)
+    try withTemporaryFolder { folder in
+      let files = try (1...3).map {
+        try WaveFile("\($0).wav", in: folder, channels: 1, frames: 24_000, seed: UInt64($0))
+      }
+      let environment = server.environment.merging(["XDG_RUNTIME_DIR": folder.path, "NSM_URL": ""])
+      {
+        $1
+      }
+      // A busy machine takes a while to start these processes.
+      let (text, hostTime) = time(in: 12)
+      let song = folder.appendingPathComponent("song").path
+      for words in [
+        ["new", song, files[2].path],
+        [
+          "set", song, "groups+={name: 'all', tracks: ['3'], trigger: {time: '\(text)'}}",
+          "connections+={from: 'song:3_1', to: 'capture:in_3'}",
+        ],
+      ] {
+        let result = try cuejack("session", words, environment: environment)
+        try #require(result.status == 0, "\(result)")
+      }
+      let session = try Playing(
+        "session", ["run", song, "--no-connect"], in: folder, environment: environment)
+      func player(_ number: Int, at time: String) throws -> Playing {
+        try Playing(
+          [files[number - 1].path, "--at", time, "--connect", "capture:in_\(number)"]
+            + ["--name", "player-\(number)"], in: folder, environment: environment)
+      }
+      let players = [try player(1, at: text), try player(2, at: "\(hostTime)ns")]
+      let recorder = try Playing(
+        "record",
+        [
+          folder.appendingPathComponent("take.wav").path, "--at", text, "--seconds", "0.5",
+          "--connect", "player-1:out_1", "--connect-wait", "30", "--format", "f32",
+        ], in: folder, environment: environment)
+      try players[0].wait(for: "waits until \(text)")
+      // A start that is still to come has no frame yet.
+      try players[1].wait(for: "starts at host time \(hostTime)ns")
+      #expect(!players[1].output.contains("frame"))
+      capture.arm()
+      let results = try (players + [recorder]).map { try $0.result() }
+      capture.disarm()
+      for result in results { #expect(result.status == 0, "\(result)") }
+      for player in players { #expect(player.errors.contains("is past") == false) }
+      let starts = (0..<3).compactMap { channel in
+        capture.samples(channel: channel).firstIndex { $0 != 0 }
+      }
+      try #require(starts.count == 3, "\(starts), \(session.output)\(session.errors)")
+      let frame = Int64(capture.firstFrame &+ UInt32(starts[0]))
+      #expect(starts[1] == starts[0] && abs(starts[2] - starts[0]) <= 96, "\(starts)")
+      for (result, words) in zip(
+        results, [#/start frame (\d+)/#, #/start frame (\d+)/#, #/records from frame (\d+)/#])
+      {
+        let told = try #require(result.output.firstMatch(of: words), "\(result)").output.1
+        #expect(Int64(told).map { $0 % (1 << 32) } == frame, "\(result)")
+      }
+      for (number, channel) in [(0, 0), (1, 1), (2, 2)] {
+        let samples = capture.samples(channel: channel)[starts[channel]...].prefix(24_000)
+        #expect(Array(samples) == files[number].samples[0], "\(number)")
+      }
+      // What was recorded on that frame is the file from its first sample on.
+      let take = try run(
+        "sox", [folder.appendingPathComponent("take.wav").path, "-t", "f32", "take.raw"],
+        folder: folder)
+      #expect(take.status == 0, "\(take)")
+      let raw = [UInt8](try Data(contentsOf: folder.appendingPathComponent("take.raw")))
+      let recorded = raw.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
+      #expect(recorded == files[0].samples[0])
+      session.send(signal: SIGTERM)
+      _ = try session.result()
+    }
+  }
+}
