@@ -26,6 +26,7 @@
 #include <sys/sysmacros.h>
 #include <sys/types.h>
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -93,6 +94,15 @@ CF_EXTERN_C_BEGIN
 
 /// Returns the file name of the running program. The string lives as long as the process. Any thread.
 extern const char *getprogname(void);
+
+/// Changes the size of allocated memory as realloc does, but frees it if that fails. Any thread that is not real time.
+extern void *_Nullable reallocf(void *_Nullable memory, size_t size);
+
+/// Stores the number that the system gives to a thread, which no other thread of the system has; of the calling thread
+/// if `thread` is 0. Any thread.
+///
+/// - Returns: 0; EINVAL if `thread_id` is NULL; ESRCH if the thread has ended.
+extern int pthread_threadid_np(pthread_t thread, uint64_t *_Nullable thread_id);
 
 #if !defined(__GLIBC_PREREQ) || !__GLIBC_PREREQ(2, 38)
 /// Copies `source` to `destination`, a buffer of `size` bytes, shortened if necessary. The copy ends

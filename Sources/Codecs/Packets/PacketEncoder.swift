@@ -20,6 +20,8 @@ package final class PacketEncoder {
     package var bitRate: Int?
     /// Effort for sound quality or compression, from 0 to 127.
     package var quality: Int?
+    /// The same quality at any bit rate, from 0 to 127, instead of a bit rate; only AAC has it. Nil: a bit rate.
+    package var constantQuality: Int?
     /// The channel layout as a channel mask of WAVE files; nil for the usual one of the codec.
     package var channelMask: UInt32?
 
@@ -297,6 +299,13 @@ extension PacketEncoder {
     let asked =
       options.bitRate
       ?? format.codec.usualBitRate(sampleRate: format.sampleRate, channels: format.channels)
+    if format.codec == .aac, let quality = options.constantQuality {
+      // libavcodec's scale for AAC goes from 0.1 to 2.
+      let factor = 0.1 + 1.9 * Double(min(max(quality, 0), 127)) / 127
+      unsafe codec.context.pointee.flags |= AV_CODEC_FLAG_QSCALE
+      unsafe codec.context.pointee.global_quality = CInt(factor * Double(FF_QP2LAMBDA))
+      return 0
+    }
     var rate = min(max(asked, lowest), highest)
     if ![.aac, .opus, .vorbis].contains(format.codec) {
       rate = offered.min { abs($0 - rate) < abs($1 - rate) } ?? rate

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Checks that the tables in semantics.md and manners.md are complete and name existing tests.
+/// Checks that the tables in semantics.md, manners.md and names.md are complete and name existing tests.
 @Suite struct TableTests {
   private struct Row {
     let line: String
@@ -70,24 +70,27 @@ import Testing
     }
   }
 
-  /// Each manner of programs has a part of a program of ours, or a suite.
-  @Test func everyMannerHasItsTests() throws {
-    let file = repository.appendingPathComponent("Tests/API/APITests/manners.md")
+  /// Each manner of programs, and each name that they use around sound, has a part of a program of ours, or a suite.
+  @Test(arguments: [("manners.md", 41), ("names.md", 16)])
+  func everyRowHasItsTests(name: String, count: Int) throws {
+    let file = repository.appendingPathComponent("Tests/API/APITests/\(name)")
     let text = try String(contentsOf: file, encoding: .utf8)
     let rows = text.split(separator: "\n").filter {
-      $0.hasPrefix("| ") && !$0.hasPrefix("| manner") && !$0.hasPrefix("| ---")
+      $0.hasPrefix("| ") && !$0.hasPrefix("| manner") && !$0.hasPrefix("| name")
+        && !$0.hasPrefix("| ---")
     }
-    #expect(rows.count == 41)
+    #expect(rows.count == count)
     for row in rows {
       let slots = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-      try #require(slots.count == 2 && !slots[1].isEmpty, "\(row)")
-      for item in slots[1].components(separatedBy: "; ") where !item.hasPrefix("`") {
+      try #require(slots.count >= 2 && !slots[slots.count - 1].isEmpty, "\(row)")
+      let tests = slots[slots.count - 1]
+      for item in tests.components(separatedBy: "; ") where !item.hasPrefix("`") {
         #expect(Self.suites.contains(item), "\(slots[0]): there is no \(item)")
       }
-      for match in slots[1].matches(of: /`([^`]+)`/) {
+      for match in tests.matches(of: /`([^`]+)`/) {
         #expect(Self.passes[String(match.1)] != nil, "\(slots[0]): there is no \(match.1)")
       }
-      checkParts(of: slots[1], slots[0])
+      checkParts(of: tests, slots[0])
     }
   }
 

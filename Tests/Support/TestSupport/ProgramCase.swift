@@ -114,7 +114,7 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
         passes: [
           "objects", "properties", "mistakes", "an IOProc", "shorter calls",
           "calls of another length", "longer calls", "several, and stops", "volume", "thru",
-          "thru by calls of another length", "listeners",
+          "thru by calls of another length", "reads", "listeners",
         ]),
       ProgramCase(
         program: "hardware.c", argument: "blocked",
@@ -234,6 +234,12 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
       ProgramCase(
         program: "layouts.c",
         passes: ["new files", "layouts that are set", "other numbers of channels"]),
+      ProgramCase(
+        program: "names.c",
+        passes: [
+          "assertions", "result codes", "fixed numbers", "references", "threads", "workgroups",
+          "AudioConverterFillBuffer", "bit-rate modes", "layouts",
+        ]),
       ProgramCase(
         program: "nulls.c",
         passes: [

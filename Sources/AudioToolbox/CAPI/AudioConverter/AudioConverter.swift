@@ -243,3 +243,58 @@ public func AudioConverterFillComplexBuffer(
     try unsafe core.fill(&sink, inAudioConverter, inInputDataProc, inInputDataProcUserData)
   }
 }
+
+/// What the callback of AudioConverterFillBuffer is called with.
+@safe
+private struct PlainInput {
+  let callback: AudioConverterInputDataProc
+  let userData: UnsafeMutableRawPointer?
+  let bytesPerPacket: UInt32
+}
+
+/// See AudioConverterFillBuffer in AudioConverter.h.
+@c @implementation
+public func AudioConverterFillBuffer(
+  _ inAudioConverter: AudioConverterRef, _ inInputDataProc: AudioConverterInputDataProc,
+  _ inInputDataProcUserData: UnsafeMutableRawPointer?,
+  _ ioOutputDataSize: UnsafeMutablePointer<UInt32>, _ outOutputData: UnsafeMutableRawPointer
+) -> OSStatus {
+  unsafe withConverter(
+    inAudioConverter, "AudioConverterFillBuffer",
+    needs: unsafeBitCast(inInputDataProc, to: UnsafeRawPointer?.self), ioOutputDataSize,
+    outOutputData
+  ) { core throws(AudioConverterError) in
+    let bytesPerPacket = core.output.bytesPerPacket
+    guard core.input.bytesPerPacket > 0, bytesPerPacket > 0 else { throw .noDescriptions }
+    guard core.input.buffers == 1, core.output.buffers == 1 else {
+      throw .badArgument("a format is not interleaved")
+    }
+    let size = unsafe ioOutputDataSize.pointee
+    unsafe ioOutputDataSize.pointee = 0
+    let list = OwnedBufferList(
+      buffers: 1, channelsPerBuffer: core.output.channelsPerBuffer)
+    unsafe list.list.pointee.mBuffers.mData = outOutputData
+    unsafe list.list.pointee.mBuffers.mDataByteSize = size
+    var sink = try unsafe core.sink(BufferList(list.list), packets: Int(size) / bytesPerPacket)
+    defer { unsafe ioOutputDataSize.pointee = UInt32(sink.count * bytesPerPacket) }
+    var input = unsafe PlainInput(
+      callback: inInputDataProc, userData: inInputDataProcUserData,
+      bytesPerPacket: UInt32(core.input.bytesPerPacket))
+    try unsafe withUnsafeMutablePointer(to: &input) { input throws(AudioConverterError) in
+      try unsafe core.fill(
+        &sink, inAudioConverter,
+        { converter, packets, data, _, context in
+          guard let input = unsafe context?.assumingMemoryBound(to: PlainInput.self).pointee else {
+            return kAudio_ParamError
+          }
+          var bytes = unsafe packets.pointee.multipliedReportingOverflow(by: input.bytesPerPacket)
+            .partialValue
+          let status = unsafe input.callback(
+            converter, &bytes, &data.pointee.mBuffers.mData, input.userData)
+          unsafe data.pointee.mBuffers.mDataByteSize = bytes
+          unsafe packets.pointee = bytes / input.bytesPerPacket
+          return status
+        }, input)
+    }
+  }
+}

@@ -48,6 +48,11 @@ struct AudioConverterProperty {
       .value(UInt32(try bitRate())).setting(try setBitRate(input.number()))
     case kAudioConverterEncodeAdjustableSampleRate:
       .value(try encodedSampleRate()).setting(try setEncodedSampleRate(input.value()))
+    case kAudioCodecPropertyBitRateControlMode:
+      .value(try bitRateMode()).setting(
+        if: core.stream.encoder?.format.codec == .aac, try setBitRateMode(input.value()))
+    case kAudioCodecPropertySoundQualityForVBR:
+      .value(try variableQuality()).setting(try setVariableQuality(input.value()))
     case kAudioConverterApplicableEncodeBitRates: .copied(CopiedValue(whole: try bitRates()))
     case kAudioConverterAvailableEncodeBitRates: .copied(CopiedValue(whole: try allBitRates()))
     case kAudioConverterAvailableEncodeChannelLayoutTags:
@@ -184,6 +189,33 @@ struct AudioConverterProperty {
     try core.change { $0.bitRate = rate }
   }
 
+  private func bitRateMode() throws(AudioConverterError) -> UInt32 {
+    switch try encoder().format.codec {
+    case .aac: core.settings.bitRateMode
+    case .alac, .flac: kAudioCodecBitRateControlMode_Variable
+    default: throw .unsupportedProperty(id)
+    }
+  }
+
+  private func setBitRateMode(_ mode: UInt32) throws(AudioConverterError) {
+    let modes = [
+      kAudioCodecBitRateControlMode_LongTermAverage, kAudioCodecBitRateControlMode_Variable,
+    ]
+    guard modes.contains(mode) else { throw .propertyValue(id, "AAC has no mode \(mode)") }
+    try core.change { $0.bitRateMode = mode }
+  }
+
+  private func variableQuality() throws(AudioConverterError) -> UInt32 {
+    guard try encoder().format.codec == .aac else { throw .unsupportedProperty(id) }
+    return core.settings.variableQuality
+  }
+
+  private func setVariableQuality(_ quality: UInt32) throws(AudioConverterError) {
+    _ = try variableQuality()
+    guard quality <= 127 else { throw .propertyValue(id, "\(quality) is more than 127") }
+    try core.change { $0.variableQuality = quality }
+  }
+
   private func bitRates() throws(AudioConverterError) -> [AudioValueRange] {
     let format = try encoder().format
     return ranges(
@@ -227,6 +259,8 @@ extension AudioConverterCore {
     var codecQuality: UInt32 = kAudioConverterQuality_Medium
     var cookie: [UInt8] = []
     var bitRate: Int?
+    var bitRateMode: UInt32 = kAudioCodecBitRateControlMode_LongTermAverage
+    var variableQuality: UInt32 = 64
     var primeMethod = UInt32(kConverterPrimeMethod_Normal)
     var leadingFrames = 0
     var trailingFrames = 0
@@ -252,6 +286,9 @@ extension AudioConverterCore {
         }
       options.cookie = cookie
       options.encoding.bitRate = bitRate
+      if bitRateMode == kAudioCodecBitRateControlMode_Variable {
+        options.encoding.constantQuality = Int(variableQuality)
+      }
       options.encoding.quality = Int(codecQuality)
       if dithering != 0 {
         options.dither = Dither(

@@ -214,6 +214,7 @@ public func AudioDeviceStop(
     proc.device.stop(proc.function)
     // Another thread may have stopped it, too.
     if proc.address == 0 {
+      DeviceReader.end(of: inDevice)
       try? IOProcs.shared.remove(0, of: HardwareObjects.shared.device(inDevice))
     }
   }
@@ -232,7 +233,7 @@ extension AudioTimeStamp {
 }
 
 /// Returns the open device of a number.
-private func openDevice(_ id: AudioObjectID) throws(HardwareError) -> Device {
+func openDevice(_ id: AudioObjectID) throws(HardwareError) -> Device {
   let object = try HardwareObjects.shared.device(id)
   do throws(ServerError) {
     let device = try object.device.open()
@@ -242,7 +243,7 @@ private func openDevice(_ id: AudioObjectID) throws(HardwareError) -> Device {
 }
 
 /// Returns the device frame of a time stamp.
-private func frame(of time: AudioTimeStamp, on device: Device) throws(HardwareError) -> Int64 {
+func frame(of time: AudioTimeStamp, on device: Device) throws(HardwareError) -> Int64 {
   switch StartTime(time) {
   case .frame(let frame): return frame
   case .hostTime(let hostTime): return device.frame(atHostTime: hostTime)

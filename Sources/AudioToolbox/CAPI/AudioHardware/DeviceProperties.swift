@@ -92,6 +92,7 @@ extension DeviceObject {
     case kAudioDevicePropertyBufferSizeRange:
       .value(Self.bufferRange(times: 4 * (try channels(scope))))
     case kAudioDevicePropertyIOCycleUsage: .value(Float32(1))
+    case kAudioDevicePropertyIOThreadOSWorkgroup: .value(workgroup(of: device))
     case kAudioDevicePropertyLatency: .value(try latency(scope))
     case kAudioDevicePropertyStreams: .copied(try streams(scope))
     case kAudioObjectPropertyOwnedObjects:

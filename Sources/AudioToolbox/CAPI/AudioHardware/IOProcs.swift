@@ -131,6 +131,9 @@ final class IOProcs: Sendable {
     }
   }
 
+  /// Whether the device was started without a function.
+  func isStartedAlone(_ object: DeviceObject) -> Bool { find(0, of: object) != nil }
+
   func remove(_ id: UInt, of object: DeviceObject) throws(HardwareError) {
     guard let (handle, proc) = find(id, of: object), table.remove(handle) != nil else {
       throw .noSuchProc(object.id)

@@ -51,6 +51,49 @@ public func MusicDeviceMIDIEventList(
   }
 }
 
+/// Begins a note. A note's number says which it is, so that nothing needs to be kept of it.
+@c @implementation
+public func MusicDeviceStartNote(
+  _ inUnit: MusicDeviceComponent, _ inInstrument: MusicDeviceInstrumentID,
+  _ inGroupID: MusicDeviceGroupID, _ outNoteInstanceID: UnsafeMutablePointer<NoteInstanceID>?,
+  _ inOffsetSampleFrame: UInt32, _ inParams: UnsafePointer<MusicDeviceNoteParams>
+) -> OSStatus {
+  unsafe withUnit(inUnit, "MusicDeviceStartNote", needs: inParams) { unit throws(AudioUnitError) in
+    let (pitch, velocity) = unsafe (inParams.pointee.mPitch, inParams.pointee.mVelocity)
+    guard inInstrument == kMusicNoteEvent_UseGroupInstrument, inGroupID < 16, pitch >= 0,
+      pitch < 127.5, velocity >= 0, velocity <= 127
+    else {
+      throw .status(
+        kAudioUnitErr_InvalidParameter,
+        "instrument \(inInstrument), group \(inGroupID), note \(pitch), velocity \(velocity)")
+    }
+    let note = UInt32(pitch.rounded())
+    // A note-on message of velocity 0 ends a note.
+    let bytes = [
+      UInt8(0x90 | inGroupID), UInt8(note), UInt8(max(1, velocity.rounded())),
+    ]
+    try onUnit(unit.unit.send(midi: bytes, offset: Int(inOffsetSampleFrame)))
+    unsafe outNoteInstanceID?.pointee = note
+  }
+}
+
+/// Ends a note.
+@c @implementation
+public func MusicDeviceStopNote(
+  _ inUnit: MusicDeviceComponent, _ inGroupID: MusicDeviceGroupID,
+  _ inNoteInstanceID: NoteInstanceID, _ inOffsetSampleFrame: UInt32
+) -> OSStatus {
+  unsafe withUnit(inUnit, "MusicDeviceStopNote") { unit throws(AudioUnitError) in
+    guard inGroupID < 16, inNoteInstanceID < 128 else {
+      throw .status(
+        kAudioUnitErr_InvalidParameter, "there is no note \(inNoteInstanceID) in group \(inGroupID)"
+      )
+    }
+    let bytes = [UInt8(0x80 | inGroupID), UInt8(inNoteInstanceID), 64]
+    try onUnit(unit.unit.send(midi: bytes, offset: Int(inOffsetSampleFrame)))
+  }
+}
+
 /// Returns the words of the packets of a list.
 private func packets(_ list: UnsafePointer<MIDIEventList>) -> [[UInt32]] {
   let first = unsafe UnsafeRawPointer(list) + MemoryLayout<MIDIEventList>.offset(of: \.packet)!

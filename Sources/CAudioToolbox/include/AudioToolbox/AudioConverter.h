@@ -231,6 +231,22 @@ AudioConverterFillComplexBuffer(AudioConverterRef inAudioConverter,
                                 UInt32 *ioOutputDataPacketSize, AudioBufferList *outOutputData,
                                 AudioStreamPacketDescription *_Nullable outPacketDescription);
 
+/// Callback that supplies the input of AudioConverterFillBuffer: it points `*outData` at the data, which must not change
+/// until the next call, and sets `*ioDataSize` to their bytes. 0 bytes with noErr end the stream.
+typedef OSStatus (*AudioConverterInputDataProc)(AudioConverterRef inAudioConverter,
+                                                UInt32 *ioDataSize,
+                                                void *_Nullable *_Nonnull outData,
+                                                void *_Nullable inUserData);
+
+/// The older form of AudioConverterFillComplexBuffer, for formats of one buffer whose packets have a constant size;
+/// kAudioConverterErr_RequiresPacketDescriptionsError for others.
+///
+/// - ioOutputDataSize: the size of `outOutputData` in bytes; receives what was converted.
+extern OSStatus AudioConverterFillBuffer(AudioConverterRef inAudioConverter,
+                                         AudioConverterInputDataProc inInputDataProc,
+                                         void *_Nullable inInputDataProcUserData,
+                                         UInt32 *ioOutputDataSize, void *outOutputData);
+
 /// Converts frames of linear PCM to linear PCM of the same rate, interleaved or not.
 extern OSStatus AudioConverterConvertComplexBuffer(AudioConverterRef inAudioConverter,
                                                    UInt32 inNumberPCMFrames,

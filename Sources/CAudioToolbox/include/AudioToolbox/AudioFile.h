@@ -5,6 +5,7 @@
 #ifndef CUEJACK_AUDIOFILE_H
 #define CUEJACK_AUDIOFILE_H
 
+#include "../CarbonCore/Files.h"
 #include "../CarbonCore/MacErrors.h"
 #include "../CoreAudioTypes/CoreAudioTypes.h"
 
@@ -291,6 +292,26 @@ extern OSStatus AudioFileCreateWithURL(CFURLRef inFileRef, AudioFileTypeID inFil
 extern OSStatus AudioFileOpenURL(CFURLRef inFileRef, AudioFilePermissions inPermissions,
                                  AudioFileTypeID inFileTypeHint,
                                  AudioFileID _Nullable *_Nonnull outAudioFile);
+
+/// The same with references to files. Any thread that is not real time.
+extern OSStatus AudioFileOpen(const FSRef *inFileRef, AudioFilePermissions inPermissions,
+                              AudioFileTypeID inFileTypeHint,
+                              AudioFileID _Nullable *_Nonnull outAudioFile);
+
+/// Creates a new sound file in a folder; a file of that name must not exist.
+///
+/// - outNewFileRef: receives a reference to it.
+extern OSStatus AudioFileCreate(const FSRef *inParentRef, CFStringRef inFileName,
+                                AudioFileTypeID inFileType,
+                                const AudioStreamBasicDescription *inFormat, AudioFileFlags inFlags,
+                                FSRef *_Nullable outNewFileRef,
+                                AudioFileID _Nullable *_Nonnull outAudioFile);
+
+/// Empties a file that exists and makes it a sound file.
+extern OSStatus AudioFileInitialize(const FSRef *inFileRef, AudioFileTypeID inFileType,
+                                    const AudioStreamBasicDescription *inFormat,
+                                    AudioFileFlags inFlags,
+                                    AudioFileID _Nullable *_Nonnull outAudioFile);
 
 /// Creates a sound file in a store that the caller's functions access, and empties the store. A
 /// thread that calls a function here also runs the caller's functions: one at a time for each file,

@@ -16,6 +16,7 @@
 #include "AudioQueue.h"
 #include "AudioServices.h"
 #include "AudioUnitUtilities.h"
+#include "AudioWorkInterval.h"
 #include "CAFFile.h"
 #include "ExtendedAudioFile.h"
 

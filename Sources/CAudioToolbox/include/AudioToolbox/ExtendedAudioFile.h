@@ -82,6 +82,17 @@ CF_ENUM(ExtAudioFilePropertyID) {
 extern OSStatus ExtAudioFileOpenURL(CFURLRef inURL,
                                     ExtAudioFileRef _Nullable *_Nonnull outExtAudioFile);
 
+/// The same with a reference to a file.
+extern OSStatus ExtAudioFileOpen(const FSRef *inFSRef,
+                                 ExtAudioFileRef _Nullable *_Nonnull outExtAudioFile);
+
+/// Creates a new file in a folder, as ExtAudioFileCreateWithURL does; a file of that name must not exist.
+extern OSStatus ExtAudioFileCreateNew(const FSRef *inParentDir, CFStringRef inFileName,
+                                      AudioFileTypeID inFileType,
+                                      const AudioStreamBasicDescription *inStreamDesc,
+                                      const AudioChannelLayout *_Nullable inChannelLayout,
+                                      ExtAudioFileRef _Nullable *_Nonnull outExtAudioFile);
+
 /// Creates an ExtAudioFileRef for an open file. The file must outlive it and is not closed with it.
 extern OSStatus ExtAudioFileWrapAudioFileID(AudioFileID inFileID, Boolean inForWriting,
                                             ExtAudioFileRef _Nullable *_Nonnull outExtAudioFile);

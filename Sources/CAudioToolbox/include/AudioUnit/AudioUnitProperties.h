@@ -399,6 +399,31 @@ CF_ENUM(AudioUnitPropertyID) {
   kAudioOutputUnitProperty_StartTimestampsAtZero = 2007
 };
 
+/// Properties of the units with voice processing of Apple's systems. This library has no voice processing: each of them
+/// is refused with kAudioUnitErr_InvalidProperty.
+CF_ENUM(AudioUnitPropertyID) {
+  kAUVoiceIOProperty_BypassVoiceProcessing = 2100,
+  kAUVoiceIOProperty_VoiceProcessingEnableAGC = 2101,
+  kAUVoiceIOProperty_DuckNonVoiceAudio = 2102,
+  kAUVoiceIOProperty_VoiceProcessingQuality = 2103,
+  kAUVoiceIOProperty_MuteOutput = 2104,
+  kAUVoiceIOProperty_MutedSpeechActivityEventListener = 2106,
+  kAUVoiceIOProperty_OtherAudioDuckingConfiguration = 2108
+};
+
+typedef CF_ENUM(UInt32, AUVoiceIOOtherAudioDuckingLevel) {
+  kAUVoiceIOOtherAudioDuckingLevelDefault = 0,
+  kAUVoiceIOOtherAudioDuckingLevelMin = 10,
+  kAUVoiceIOOtherAudioDuckingLevelMid = 20,
+  kAUVoiceIOOtherAudioDuckingLevelMax = 30
+};
+
+struct AUVoiceIOOtherAudioDuckingConfiguration {
+  Boolean mEnableAdvancedDucking;
+  AUVoiceIOOtherAudioDuckingLevel mDuckingLevel;
+};
+typedef struct AUVoiceIOOtherAudioDuckingConfiguration AUVoiceIOOtherAudioDuckingConfiguration;
+
 CUE_HEADER_END
 
 #endif

@@ -33,6 +33,60 @@ extern OSStatus MusicDeviceSysEx(MusicDeviceComponent inUnit, const UInt8 *inDat
 extern OSStatus MusicDeviceMIDIEventList(MusicDeviceComponent inUnit, UInt32 inOffsetSampleFrame,
                                          const MIDIEventList *evtList);
 
+typedef UInt32 MusicDeviceInstrumentID;
+typedef UInt32 MusicDeviceGroupID;
+typedef UInt32 NoteInstanceID;
+
+enum {
+  /// The instrument that the group has.
+  kMusicNoteEvent_UseGroupInstrument = 0xFFFFFFFF,
+  kMusicNoteEvent_Unused = 0xFFFFFFFF
+};
+
+/// A value of a control when a note begins. Notes here have none of their own.
+struct NoteParamsControlValue {
+  AudioUnitParameterID mID;
+  AudioUnitParameterValue mValue;
+};
+typedef struct NoteParamsControlValue NoteParamsControlValue;
+
+/// How a note begins.
+struct MusicDeviceNoteParams {
+  /// 2 and one for each of `mControls`.
+  UInt32 argCount;
+  /// The note, 0 to 127; 60 is the middle C. Fractions are rounded.
+  Float32 mPitch;
+  /// 0 to 127.
+  Float32 mVelocity;
+  NoteParamsControlValue mControls[1];
+};
+typedef struct MusicDeviceNoteParams MusicDeviceNoteParams;
+
+/// The same without controls.
+struct MusicDeviceStdNoteParams {
+  UInt32 argCount;
+  Float32 mPitch;
+  Float32 mVelocity;
+};
+typedef struct MusicDeviceStdNoteParams MusicDeviceStdNoteParams;
+
+/// Begins a note: the unit hears a MIDI note-on message.
+///
+/// - inInstrument: kMusicNoteEvent_UseGroupInstrument; units here have no other instruments.
+/// - inGroupID: the MIDI channel, 0 to 15.
+/// - outNoteInstanceID: receives the number that stops the note; may be NULL.
+/// - inOffsetSampleFrame: the frame of the next render at which it begins.
+/// - Returns: what MusicDeviceMIDIEvent returns; kAudioUnitErr_InvalidParameter if a number is out
+/// of range.
+extern OSStatus
+MusicDeviceStartNote(MusicDeviceComponent inUnit, MusicDeviceInstrumentID inInstrument,
+                     MusicDeviceGroupID inGroupID, NoteInstanceID *_Nullable outNoteInstanceID,
+                     UInt32 inOffsetSampleFrame, const MusicDeviceNoteParams *inParams);
+
+/// Ends a note: the unit hears the note-off message of it.
+extern OSStatus MusicDeviceStopNote(MusicDeviceComponent inUnit, MusicDeviceGroupID inGroupID,
+                                    NoteInstanceID inNoteInstanceID, UInt32 inOffsetSampleFrame);
+
 CF_EXTERN_C_END
 CUE_HEADER_END
 

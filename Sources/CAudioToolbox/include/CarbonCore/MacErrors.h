@@ -59,6 +59,7 @@ CF_ENUM(OSStatus) {
   notAFileErr = -1302,
   errFSNoMoreItems = -1417,
   errFSBadFSRef = -1401,
+  errFSRefsDifferent = -1420,
   resNotFound = -192,
   resFNotFound = -193,
 

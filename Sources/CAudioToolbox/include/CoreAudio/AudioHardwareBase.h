@@ -167,6 +167,8 @@ CF_ENUM(AudioObjectPropertySelector){
     kAudioDevicePropertyUsesVariableBufferFrameSizes = 'vfsz',
     /// Float32: 1.
     kAudioDevicePropertyIOCycleUsage = 'ncyc',
+    /// os_workgroup_t, which the caller releases: the threads of the device's cycles. See os/workgroup.h.
+    kAudioDevicePropertyIOThreadOSWorkgroup = 'oswg',
     /// AudioHardwareIOProcStreamUsage: whether an IOProc gets the input, and whether its output is
     /// heard. A client that no function uses a direction of has no ports there.
     kAudioDevicePropertyIOProcStreamUsage = 'suse',

@@ -102,6 +102,16 @@ extern OSStatus AudioDeviceAddIOProc(AudioDeviceID inDevice, AudioDeviceIOProc i
                                      void *_Nullable inClientData);
 extern OSStatus AudioDeviceRemoveIOProc(AudioDeviceID inDevice, AudioDeviceIOProc inProc);
 
+/// Waits for input of a device that AudioDeviceStart has started without a function, and copies it. Not real time.
+///
+/// - inStartTime: the first frame, as the device counts: not more than a second ago. Frames before the first call of this
+///   function are silent.
+/// - outData: one buffer, interleaved; its size says how many frames, a second at most.
+/// - Returns: kAudioHardwareIllegalOperationError if the device is not started alone, or the frames are too old or too
+///   many; kAudioHardwareNotRunningError if it stops meanwhile; kAudioHardwareUnsupportedOperationError if it has no input.
+extern OSStatus AudioDeviceRead(AudioDeviceID inDevice, const AudioTimeStamp *inStartTime,
+                                AudioBufferList *outData);
+
 extern OSStatus AudioStreamGetPropertyInfo(AudioStreamID inStream, UInt32 inChannel,
                                            AudioDevicePropertyID inPropertyID,
                                            UInt32 *_Nullable outSize,

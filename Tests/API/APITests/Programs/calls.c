@@ -9,7 +9,9 @@
 #include <AudioToolbox/AUGraph.h>
 #include <AudioToolbox/AudioSession.h>
 #include <AudioToolbox/AudioUnitUtilities.h>
+#include <CoreServices/CoreServices.h>
 #include <Cuejack/QueueEffects.h>
+#include <os/workgroup.h>
 
 #include <execinfo.h>
 
@@ -377,6 +379,15 @@ static OSStatus supply(AudioConverterRef converter, UInt32 *count, AudioBufferLi
     samples->mBuffers[i].mDataByteSize = one_in(2) ? ROOM : size();
     if (one_in(16)) samples->mBuffers[i].mNumberChannels = word();
   }
+  return one_in(8) ? (OSStatus)word() : noErr;
+}
+
+static OSStatus supply_bytes(AudioConverterRef converter, UInt32 *count, void **samples,
+                             void *data) {
+  (void)converter, (void)data;
+  static char memory[ROOM];
+  *samples = one_in(16) ? NULL : memory;
+  *count = one_in(2) ? ROOM : size();
   return one_in(8) ? (OSStatus)word() : noErr;
 }
 
@@ -998,7 +1009,7 @@ static void call_music(AudioUnit unit) {
   memset(&all, 0, sizeof all);
   UInt32 status = one_in(2) ? word() : 0x80 + below(128), offset = amount();
   MIDIEventPacket *at;
-  switch (below(3)) {
+  switch (below(4)) {
   case 0: {
     UInt32 first = one_in(4) ? word() : below(128), second = one_in(4) ? word() : below(128);
     CALL(MusicDeviceMIDIEvent(unit, status, first, second, offset), (long)unit, status, first,
@@ -1008,6 +1019,15 @@ static void call_music(AudioUnit unit) {
   case 1: {
     UInt32 length = size();
     CALL(MusicDeviceSysEx(unit, bytes(0), length), (long)unit, length);
+    break;
+  }
+  case 2: {
+    MusicDeviceNoteParams note = {2, (Float32)below(300), (Float32)below(200), {{0, 0}}};
+    NoteInstanceID instance = word();
+    CALL(MusicDeviceStartNote(unit, one_in(8) ? word() : kMusicNoteEvent_UseGroupInstrument,
+                              below(20), &instance, offset, &note),
+         (long)unit);
+    CALL(MusicDeviceStopNote(unit, below(20), instance, offset), (long)unit, instance);
     break;
   }
   default:
@@ -1587,6 +1607,7 @@ static void call_device(void) {
     break;
   case 9:
     CALL(AudioDeviceGetNearestStartTime(device, &time, flags), device, flags);
+    CALL(AudioDeviceRead(device, &time, list()), device);
     break;
   case 10:
     CALL(AudioDeviceAddIOProc(device, io, NULL), device);
@@ -1661,6 +1682,12 @@ static void call_converter(void) {
     AudioBufferList *input = list();
     CALL(AudioConverterConvertComplexBuffer(converter, count, input, list()), (long)converter,
          count);
+    break;
+  }
+  case 12: {
+    UInt32 room = size();
+    CALL(AudioConverterFillBuffer(converter, supply_bytes, NULL, &room, bytes(1)), (long)converter,
+         room);
     break;
   }
   default: {
@@ -2245,12 +2272,76 @@ static void call_session(void) {
   }
 }
 
+/// References to files of which some are there, and the functions that take them.
+static void call_reference(void) {
+  FSRef folder, file;
+  UInt8 path[300];
+  AudioFileID made = NULL;
+  ExtAudioFileRef extended = NULL;
+  AudioStreamBasicDescription wanted = format();
+  CFURLRef url = ONE_OF(urls);
+  if (!CALL(CFURLGetFSRef(url, &file))) memset(&file, one_in(2) ? 0 : (int)word(), sizeof file);
+  CALL(FSPathMakeRef((const UInt8 *)"/", &folder, NULL));
+  CALL(FSCompareFSRefs(&folder, &file));
+  CALL(FSRefMakePath(&file, path, below(sizeof path)));
+  CFURLRef again = CALL(CFURLCreateFromFSRef(NULL, &file));
+  if (again) CFRelease(again);
+  // No file can be made in a file.
+  switch (below(5)) {
+  case 0:
+    CALL(AudioFileOpen(&file, (AudioFilePermissions)(1 + below(3)), 0, &made));
+    put(FILES, made);
+    break;
+  case 1:
+    CALL(AudioFileCreate(&file, CFSTR("x"), word(), &wanted, (AudioFileFlags)word(), NULL, &made));
+    break;
+  case 2:
+    CALL(AudioFileInitialize(&file, kAudioFileCAFType, &wanted, 0, &made));
+    put(FILES, made);
+    break;
+  case 3:
+    CALL(ExtAudioFileOpen(&file, &extended));
+    put(EXTENDED, extended);
+    break;
+  default:
+    CALL(ExtAudioFileCreateNew(&file, CFSTR("x"), word(), &wanted, NULL, &extended));
+    break;
+  }
+}
+
+/// A workgroup that the thread joins and leaves.
+static void call_workgroup(void) {
+  os_workgroup_t group = one_in(2)
+                             ? AudioWorkIntervalCreate("own", OS_CLOCK_MACH_ABSOLUTE_TIME, NULL)
+                             : os_workgroup_parallel_create(NULL, NULL);
+  os_workgroup_join_token_s token;
+  CALL(os_retain(group));
+  bool is_joined = CALL(os_workgroup_join(group, &token)) == 0;
+  CALL(os_workgroup_interval_start(group, word(), word(), NULL));
+  CALL(os_workgroup_interval_update(group, word(), NULL));
+  CALL(os_workgroup_interval_finish(group, NULL));
+  CALL(os_workgroup_max_parallel_threads(group, NULL));
+  if (one_in(2)) DO(os_workgroup_cancel(group));
+  CALL(os_workgroup_testcancel(group));
+  if (is_joined) DO(os_workgroup_leave(group, &token));
+  DO(os_release(group));
+  DO(os_release(group));
+}
+
 static void call_other(void) {
   char text[64];
   UInt32 room = below(65);
   CALL(strlcpy(text, "some text", room), room);
   if (room) CALL(strlcat(text, " and more of it", room), room);
   CALL(getprogname());
+  CALL(GetMacOSStatusErrorString((OSStatus)word()));
+  CALL(GetMacOSStatusCommentString((OSStatus)word()));
+  void *memory = CALL(reallocf(NULL, amount()));
+  free(memory);
+  uint64_t thread;
+  CALL(pthread_threadid_np(0, &thread));
+  call_reference();
+  call_workgroup();
 }
 
 // MARK: Threads

@@ -171,6 +171,14 @@ static void cookies(void) {
   items[0].mASBD.mFormatID = kAudioFormatMPEG4AAC_ELD;
   EQUAL(number(kAudioFormatProperty_FirstPlayableFormatFromList, items, bytes), 1);
 
+  // Without a cookie, the description alone counts.
+  info = (AudioFormatInfo){named(kAudioFormatMPEG4AAC), NULL, 0};
+  info.mASBD.mSampleRate = 48000;
+  info.mASBD.mChannelsPerFrame = 2;
+  EQUAL(get(kAudioFormatProperty_FormatList, &info, sizeof info, items, sizeof items),
+        sizeof *items);
+  CHECK(items[0].mASBD.mFormatID == kAudioFormatMPEG4AAC && items[0].mASBD.mSampleRate == 48000);
+
   AudioStreamBasicDescription format;
   get(kAudioFormatProperty_ASBDFromESDS, esds, sizeof esds, &format, sizeof format);
   CHECK(format.mFormatID == kAudioFormatMPEG4AAC_HE && format.mChannelsPerFrame == 2);

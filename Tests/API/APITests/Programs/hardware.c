@@ -539,13 +539,7 @@ static OSStatus pass_on(AudioObjectID in_device, const AudioTimeStamp *now,
   return noErr;
 }
 
-static void thru(cue_capture *card, cue_emitter *emitter, UInt32 frames, const char *name) {
-  UInt32 period = jack_get_buffer_size(cue_capture_client(card));
-  WORKS(set(device, GLOBAL(kAudioDevicePropertyBufferFrameSize), &frames, sizeof frames));
-  _Atomic int calls = 0;
-  AudioDeviceIOProcID proc = NULL;
-  WORKS(AudioDeviceCreateIOProcID(device, pass_on, (void *)&calls, &proc));
-  WORKS(AudioDeviceStart(device, proc));
+static void connect_emitter(cue_emitter *emitter) {
   for (int i = 1; i <= 2; i++) {
     char from[100], to[200];
     snprintf(from, sizeof from, "emitter:out_%d", i);
@@ -553,6 +547,16 @@ static void thru(cue_capture *card, cue_emitter *emitter, UInt32 frames, const c
     int result = jack_connect(cue_emitter_client(emitter), from, to);
     CHECK(result == 0 || result == EEXIST);
   }
+}
+
+static void thru(cue_capture *card, cue_emitter *emitter, UInt32 frames, const char *name) {
+  UInt32 period = jack_get_buffer_size(cue_capture_client(card));
+  WORKS(set(device, GLOBAL(kAudioDevicePropertyBufferFrameSize), &frames, sizeof frames));
+  _Atomic int calls = 0;
+  AudioDeviceIOProcID proc = NULL;
+  WORKS(AudioDeviceCreateIOProcID(device, pass_on, (void *)&calls, &proc));
+  WORKS(AudioDeviceStart(device, proc));
+  connect_emitter(emitter);
   int begun = calls;
   WAIT(calls > begun + 8);
   cue_capture_arm(card);
@@ -661,6 +665,36 @@ static void listeners(void) {
   passed("listeners");
 }
 
+// MARK: Reading
+
+/// Reads input without a function, as programs of 2001 do.
+static void reads(cue_emitter *emitter) {
+  static float samples[2 * 4000];
+  AudioBufferList list = {1, {{2, sizeof samples, samples}}};
+  AudioTimeStamp time;
+  WORKS(AudioDeviceGetCurrentTime(device, &time));
+  GIVES(AudioDeviceRead(device, &time, &list), kAudioHardwareIllegalOperationError);
+  WORKS(AudioDeviceStart(device, NULL));
+  WORKS(AudioDeviceRead(device, &time, &list));
+  connect_emitter(emitter);
+  // The clock of the device is JACK's, whose frames the emitter's samples name.
+  WORKS(AudioDeviceGetCurrentTime(device, &time));
+  time.mSampleTime += 24000;
+  time.mFlags = kAudioTimeStampSampleTimeValid;
+  for (int round = 0; round < 20; round++) {
+    list.mBuffers[0].mDataByteSize = sizeof samples;
+    WORKS(AudioDeviceRead(device, &time, &list));
+    EQUAL(list.mBuffers[0].mDataByteSize, sizeof samples);
+    EQUAL(cue_emitter_wrong(samples, 4000, 2, (uint32_t)(SInt64)time.mSampleTime), 0);
+    time.mSampleTime += 4000;
+  }
+  time.mSampleTime -= 400000;
+  GIVES(AudioDeviceRead(device, &time, &list), kAudioHardwareIllegalOperationError);
+  WORKS(AudioDeviceStop(device, NULL));
+  GIVES(AudioDeviceRead(device, &time, &list), kAudioHardwareIllegalOperationError);
+  passed("reads");
+}
+
 int main(int count, char **arguments) {
   snprintf(client, sizeof client, "%s", strrchr(arguments[0], '/') + 1);
   cue_capture *card = open_card(10);
@@ -685,6 +719,7 @@ int main(int count, char **arguments) {
   CHECK(emitter != NULL);
   thru(card, emitter, period, "thru");
   thru(card, emitter, 480, "thru by calls of another length");
+  reads(emitter);
   cue_emitter_close(emitter);
   listeners();
   cue_capture_close(card);

@@ -243,6 +243,11 @@ static void odd_scopes(cue_capture *card) {
                                  element, map, sizeof map));
       hear_steps(card, unit, &this);
     }
+  // There is no voice processing.
+  UInt32 bypass = 1;
+  GIVES(AudioUnitSetProperty(unit, kAUVoiceIOProperty_BypassVoiceProcessing, kAudioUnitScope_Global,
+                             0, &bypass, sizeof bypass),
+        kAudioUnitErr_InvalidProperty);
   WORKS(AudioComponentInstanceDispose(unit));
   passed("odd scopes");
 }

@@ -3,6 +3,10 @@
 #include "soundfiles.h"
 
 #include <Cuejack/QueueEffects.h>
+#include <os/workgroup.h>
+
+#include <CarbonCore/Files.h>
+#include <errno.h>
 
 #include <signal.h>
 
@@ -201,6 +205,12 @@ static OSStatus feed(AudioConverterRef converter, UInt32 *packets, AudioBufferLi
   return noErr;
 }
 
+static OSStatus feed_bytes(AudioConverterRef converter, UInt32 *size, void **at, void *data) {
+  (void)converter, (void)at, (void)data;
+  *size = 0;
+  return noErr;
+}
+
 static void converters(void) {
   static AudioStreamBasicDescription from, to;
   static AudioConverterRef converter, made;
@@ -241,6 +251,11 @@ static void converters(void) {
       PARAM(AudioConverterFillComplexBuffer(converter, feed, NULL, nowhere, &list, NULL)),
       PARAM(AudioConverterFillComplexBuffer(converter, feed, NULL, &number, nowhere, NULL)),
       PARAM(AudioConverterFillComplexBuffer(converter, feed, NULL, &number, &nothing, NULL)),
+      PARAM(AudioConverterFillBuffer(nowhere, feed_bytes, NULL, &size, samples)),
+      PARAM(AudioConverterFillBuffer(converter, NOWHERE(AudioConverterInputDataProc), NULL, &size,
+                                     samples)),
+      PARAM(AudioConverterFillBuffer(converter, feed_bytes, NULL, nowhere, samples)),
+      PARAM(AudioConverterFillBuffer(converter, feed_bytes, NULL, &size, nowhere)),
       PARAM(AudioConverterConvertComplexBuffer(nowhere, 1, &list, &list)),
       PARAM(AudioConverterConvertComplexBuffer(converter, 1, nowhere, &list)),
       PARAM(AudioConverterConvertComplexBuffer(converter, 1, &list, nowhere)),
@@ -261,6 +276,8 @@ static void converters(void) {
 // MARK: Files
 
 static void sound_files(void) {
+  static FSRef folder, no_file;
+  static UInt8 path[100];
   static AudioStreamBasicDescription format;
   static AudioFileID file, made;
   static Memory memory, other;
@@ -277,10 +294,27 @@ static void sound_files(void) {
   other = new_memory(100000);
   WORKS(AudioFileInitializeWithCallbacks(&memory, memory_read, memory_write, memory_size,
                                          memory_set_size, wave, &format, 0, &file));
+  WORKS(FSPathMakeRef((const UInt8 *)"/", &folder, NULL));
   const Row rows[] = {
       PARAM(AudioFileCreateWithURL(nowhere, wave, &format, 0, &made)),
       PARAM(AudioFileCreateWithURL(url, wave, nowhere, 0, &made)),
       PARAM(AudioFileCreateWithURL(url, wave, &format, 0, nowhere)),
+      PARAM(AudioFileOpen(nowhere, kAudioFileReadPermission, 0, &made)),
+      PARAM(AudioFileOpen(&no_file, kAudioFileReadPermission, 0, &made)),
+      PARAM(AudioFileCreate(nowhere, CFSTR("none.wav"), wave, &format, 0, NULL, &made)),
+      PARAM(AudioFileCreate(&folder, nowhere, wave, &format, 0, NULL, &made)),
+      PARAM(AudioFileCreate(&folder, CFSTR("none.wav"), wave, nowhere, 0, NULL, &made)),
+      PARAM(AudioFileCreate(&folder, CFSTR("none.wav"), wave, &format, 0, NULL, nowhere)),
+      PARAM(AudioFileInitialize(nowhere, wave, &format, 0, &made)),
+      PARAM(FSPathMakeRef(nowhere, &no_file, NULL)),
+      PARAM(FSPathMakeRef((const UInt8 *)"/", nowhere, NULL)),
+      PARAM(FSRefMakePath(nowhere, path, sizeof path)),
+      PARAM(FSRefMakePath(&folder, nowhere, 100)),
+      PARAM(FSCompareFSRefs(nowhere, &folder)),
+      PARAM(FSCompareFSRefs(&folder, nowhere)),
+      ROW(CFURLGetFSRef(nowhere, &no_file), false),
+      ROW(CFURLGetFSRef(url, nowhere), false),
+      ROW(CFURLCreateFromFSRef(NULL, nowhere) != NULL, false),
       PARAM(AudioFileOpenURL(nowhere, kAudioFileReadPermission, 0, &made)),
       PARAM(AudioFileOpenURL(url, kAudioFileReadPermission, 0, nowhere)),
       PARAM(AudioFileInitializeWithCallbacks(&other, NOWHERE(AudioFile_ReadProc), memory_write,
@@ -374,6 +408,8 @@ static void extended_files(void) {
                                          memory_set_size, wave, &format, 0, &id));
   WORKS(ExtAudioFileWrapAudioFileID(id, true, &file));
   const Row rows[] = {
+      PARAM(ExtAudioFileOpen(nowhere, &made)),
+      PARAM(ExtAudioFileCreateNew(nowhere, CFSTR("none.wav"), wave, &format, NULL, &made)),
       PARAM(ExtAudioFileOpenURL(nowhere, &made)),
       PARAM(ExtAudioFileOpenURL(url, nowhere)),
       PARAM(ExtAudioFileWrapAudioFileID(nowhere, true, &made)),
@@ -559,6 +595,18 @@ static void hardware(void) {
       ILLEGAL(AudioDeviceRemovePropertyListener(device, 0, false, alive,
                                                 NOWHERE(AudioDevicePropertyListenerProc))),
       ILLEGAL(AudioDeviceAddIOProc(device, NOWHERE(AudioDeviceIOProc), NULL)),
+      ILLEGAL(AudioDeviceRead(device, nowhere, nowhere)),
+      ROW(os_workgroup_join(nowhere, nowhere), EINVAL),
+      ROW((os_workgroup_leave(nowhere, nowhere), noErr), noErr),
+      ROW((os_workgroup_cancel(nowhere), noErr), noErr),
+      ROW(os_workgroup_testcancel(nowhere), false),
+      ROW(os_workgroup_max_parallel_threads(nowhere, NULL) > 0, true),
+      ROW(os_workgroup_interval_start(nowhere, 0, 1, NULL), EINVAL),
+      ROW(os_workgroup_interval_update(nowhere, 1, NULL), EINVAL),
+      ROW(os_workgroup_interval_finish(nowhere, NULL), EINVAL),
+      ROW(os_retain(nowhere) != NULL, false),
+      ROW((os_release(nowhere), noErr), noErr),
+      ROW(pthread_threadid_np(0, NULL), EINVAL),
       ILLEGAL(AudioDeviceRemoveIOProc(device, NOWHERE(AudioDeviceIOProc))),
       ROW(AudioStreamGetPropertyInfo(stream, 0, way, NULL, NULL), noErr),
       ILLEGAL(AudioStreamGetProperty(stream, 0, way, nowhere, &number)),
@@ -745,6 +793,7 @@ static void listeners(AudioUnit unit) {
 }
 
 static void units(void) {
+  static const MusicDeviceNoteParams note = {2, 60, 100, {{0, 0}}};
   static AudioComponentDescription description = {
       kAudioUnitType_Output, kAudioUnitSubType_GenericOutput, kAudioUnitManufacturer_Apple, 0, 0};
   static const AudioTimeStamp time;
@@ -818,6 +867,9 @@ static void units(void) {
       NO_UNIT(MusicDeviceMIDIEvent(nowhere, 0x90, 60, 100, 0)),
       ROW(MusicDeviceMIDIEvent(unit, 0x90, 60, 100, 0), kAudioComponentErr_UnsupportedType),
       PARAM(MusicDeviceSysEx(unit, nowhere, 4)),
+      NO_UNIT(MusicDeviceStartNote(nowhere, kMusicNoteEvent_UseGroupInstrument, 0, NULL, 0, &note)),
+      PARAM(MusicDeviceStartNote(unit, kMusicNoteEvent_UseGroupInstrument, 0, NULL, 0, nowhere)),
+      NO_UNIT(MusicDeviceStopNote(nowhere, 0, 60, 0)),
       NO_UNIT(MusicDeviceSysEx(nowhere, (const UInt8 *)"\xF0\xF7", 2)),
       PARAM(MusicDeviceMIDIEventList(unit, 0, nowhere)),
       NO_UNIT(MusicDeviceMIDIEventList(nowhere, 0, &events)),

@@ -493,6 +493,29 @@ static void instruments(void) {
   for (int i = 200; i < FRAMES; i++)
     most = fmaxf(most, fabsf(plane(&out, 0)[i]));
   CHECK(most > 0);
+  // The same note by its instance.
+  WORKS(MusicDeviceMIDIEvent(unit, 0x80, 60, 0, 0));
+  for (int i = 0; i < 400; i++)
+    out = render(unit, 2);
+  for (int i = 0; i < FRAMES; i++)
+    CHECK(fabsf(plane(&out, 0)[i]) < 1e-4f);
+  MusicDeviceNoteParams note = {2, 60, 100, {{0, 0}}};
+  NoteInstanceID instance = 0;
+  WORKS(MusicDeviceStartNote(unit, kMusicNoteEvent_UseGroupInstrument, 0, &instance, 100, &note));
+  out = render(unit, 2);
+  float before = 0, after = 0;
+  for (int i = 0; i < FRAMES; i++)
+    *(i < 100 ? &before : &after) = fmaxf(i < 100 ? before : after, fabsf(plane(&out, 0)[i]));
+  CHECK(before < 1e-4f && after > 0.1f * most);
+  WORKS(MusicDeviceStopNote(unit, 0, instance, 0));
+  for (int i = 0; i < 400; i++)
+    out = render(unit, 2);
+  for (int i = 0; i < FRAMES; i++)
+    CHECK(fabsf(plane(&out, 0)[i]) < 1e-4f);
+  note.mPitch = 200;
+  GIVES(MusicDeviceStartNote(unit, kMusicNoteEvent_UseGroupInstrument, 0, &instance, 0, &note),
+        kAudioUnitErr_InvalidParameter);
+  GIVES(MusicDeviceStopNote(unit, 16, instance, 0), kAudioUnitErr_InvalidParameter);
   WORKS(MusicDeviceMIDIEvent(unit, 0xC0, 3, 0, 0));
   static const UInt8 exclusive[] = {0xF0, 0x7D, 1, 0xF7};
   WORKS(MusicDeviceSysEx(unit, exclusive, sizeof exclusive));
