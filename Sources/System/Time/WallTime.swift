@@ -130,15 +130,18 @@ package struct WallClock: Equatable, Sendable {
 
   /// What people should know before several machines start at `time`; nil if all is well.
   package func warning(for time: WallTime) -> String? {
+    var reasons: [String] = []
     if !isSynchronized {
-      return
-        "\(time.text): this machine's clock is not synchronised (chrony, ntpd, systemd-timesyncd and PTP do that): other machines may start at another time"
+      reasons.append(
+        "this machine's clock is not synchronised (chrony, ntpd, systemd-timesyncd and PTP do that): other machines may start at another time"
+      )
     }
     if time.isTAI, !knowsTAI {
-      return
-        "\(time.text): the kernel does not know by how much TAI is ahead of UTC (chrony's “leapsectz” tells it): \(taiOffset) seconds are assumed"
+      reasons.append(
+        "the kernel does not know by how much TAI is ahead of UTC (chrony's “leapsectz” tells it): \(taiOffset) seconds are assumed"
+      )
     }
-    return nil
+    return reasons.isEmpty ? nil : "\(time.text): \(reasons.joined(separator: "; "))"
   }
 
   /// Description of a synchronised clock's greatest error.

@@ -49,5 +49,7 @@ import Testing
     #expect(clock.warning(for: tai)?.contains("does not know by how much TAI") == true)
     clock.isSynchronized = false
     #expect(clock.warning(for: utc)?.contains("is not synchronised") == true)
+    #expect(clock.warning(for: tai)?.contains("is not synchronised") == true)
+    #expect(clock.warning(for: tai)?.contains("does not know by how much TAI") == true)
   }
 }
