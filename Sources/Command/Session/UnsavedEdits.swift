@@ -40,7 +40,6 @@ struct RevertSession: ParsableCommand {
       The session is then as it was saved last. A session that runs is not changed: the exit code is 1.
       """
         + examples(
-          "cuejack session journal duo",
           "cuejack session revert duo"))
 
   @Argument(help: "The folder of the session.", completion: .directory)

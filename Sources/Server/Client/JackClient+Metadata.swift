@@ -52,9 +52,10 @@ extension JackClient {
     guard let subject = identifier(ofClient: String(clientName(of: port))) else { return false }
     var value: UnsafeMutablePointer<CChar>?
     var type: UnsafeMutablePointer<CChar>?
-    guard unsafe jack_get_property(subject, Key.connections, &value, &type) == 0 else {
-      return false
+    let status = requests.withLock { _ in
+      unsafe jack_get_property(subject, Key.connections, &value, &type)
     }
+    if status != 0 { return false }
     defer {
       unsafe jack_free(value)
       unsafe jack_free(type)
@@ -62,12 +63,15 @@ extension JackClient {
     return unsafe value.map { unsafe String(cString: $0) } == "own"
   }
 
-  /// Returns the identifier of a client by its name; nil if there is none. Call while this client is open.
+  /// Returns the identifier of a client by its name; nil if there is none. Asks the server. Call while this client
+  /// is open.
   func identifier(ofClient name: String) -> jack_uuid_t? {
-    guard let text = unsafe jack_get_uuid_for_client_name(client, name) else { return nil }
-    defer { unsafe jack_free(text) }
-    var subject = jack_uuid_t()
-    return unsafe jack_uuid_parse(text, &subject) == 0 ? subject : nil
+    requests.withLock { _ in
+      guard let text = unsafe jack_get_uuid_for_client_name(client, name) else { return nil }
+      defer { unsafe jack_free(text) }
+      var subject = jack_uuid_t()
+      return unsafe jack_uuid_parse(text, &subject) == 0 ? subject : nil
+    }
   }
 
   /// The client's identifier; nil if it has none, or is closed.

@@ -227,15 +227,18 @@ extension JackClient {
       // Asking for connections waits for a period whenever a change of JACK's graph is pending. Those who
       // connect ports meanwhile do not wait for that.
       var connections: [(name: String, others: [ConnectionBook.Other])] = []
+      var own: Set<String> = []
       for name in watched {
         guard let port = unsafe ownPort(name) else { continue }
         let others = unsafe Self.strings(jack_port_get_all_connections(client, port))
         connections.append((name, others.map(other)))
+        let new = connectionBook.withLock { $0.unknown(others, at: name) }
+        own.formUnion(new.filter(hasOwnConnections))
       }
       return connectionBook.withLock { book in
         if book.version == version {
           for (name, others) in connections {
-            book.note(name, isConnectedTo: others, isOwn: hasOwnConnections)
+            book.note(name, isConnectedTo: others, isOwn: own.contains)
           }
         } else {
           book.watch(watched)

@@ -142,6 +142,11 @@ struct ConnectionBook {
     for port in ports ?? [] { arrivals[clientName(of: port)] = HostTime.now }
   }
 
+  /// Returns those of the ports `others` to which no connection of port `port` is known.
+  func unknown(_ others: [String], at port: String) -> [String] {
+    others.filter { other in connections[port]?.contains { $0.name == other } != true }
+  }
+
   /// Compares the connections of port `port` with those known before, and notes the changes.
   ///
   /// - Parameter isOwn: Returns whether the client of a port, by its full name, makes its connections itself.

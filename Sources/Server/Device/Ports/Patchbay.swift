@@ -121,9 +121,9 @@ struct Patchbay {
     cardWishes.removeAll { $0.ports.contains { ports.contains($0) } }
   }
 
-  /// Notes that the server has gone: all connections are to be made again, except those that other clients make.
+  /// Notes that the server has gone: all connections are to be made again, except those that other clients claim.
   mutating func lose() {
-    wires.removeAll { $0.memory == .present || $0.memory == .whileOtherRuns }
+    wires.removeAll { $0.memory == .present }
     for i in wires.indices { wires[i].isMade = false }
   }
 

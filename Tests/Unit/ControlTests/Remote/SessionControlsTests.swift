@@ -137,6 +137,9 @@ import Testing
       #expect(try value("recording", client) == .bool(false))
       #expect(FileManager.default.fileExists(atPath: "\(folder.path)/s/one.wav"))
       #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/s/two.wav"))
+      // To arm is no edit.
+      #expect(try value("dirty", client) == .bool(false))
+      try client.send(OSCMessage("/cuejack/tracks/1/gain", .float(-6)))
       #expect(try value("dirty", client) == .bool(true))
       try client.send(OSCMessage("/cuejack/save"))
       #expect(try value("dirty", client) == .bool(false))
