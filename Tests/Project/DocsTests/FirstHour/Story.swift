@@ -40,7 +40,7 @@ final class Story {
     throw SupportError("no page has commands “\(first)”")
   }
 
-  /// The commands in blocks of a text, without those that build and install.
+  /// The commands in blocks of a text, without those that install Cuejack and make its demo.
   private static func commands(in text: String) -> [String] {
     var isCommand = false
     return text.components(separatedBy: "\n").filter { line in
@@ -49,6 +49,7 @@ final class Story {
         return false
       }
       return isCommand && !line.isEmpty && !line.hasPrefix("make ")
+        && !line.hasPrefix("cuejack demo")
     }
   }
 
@@ -70,8 +71,8 @@ final class Story {
       )
       running.append((command, child, output))
       if command.hasPrefix("cuejack ") {
-        try wait(for: "\(command): \(text(of: output))") {
-          text(of: output).contains(": server ")
+        guard waits(for: { text(of: output).contains(": server ") }) else {
+          throw SupportError("\(command): \(text(of: output))")
         }
       }
       return ""
