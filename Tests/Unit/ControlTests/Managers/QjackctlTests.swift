@@ -36,7 +36,7 @@ struct QjackctlTests {
       shift 2
     done
     read -r line
-    kill $qjackctl
+    kill -9 $qjackctl
     """
 
   /// Options with which qjackctl starts no server and asks no questions.
