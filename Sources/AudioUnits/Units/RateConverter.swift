@@ -20,6 +20,8 @@ protocol BusConverter: AnyObject, Sendable {
   var delaySeconds: Double { get }
   /// How much sound it collects before it gives it, in seconds.
   var burstSeconds: Double { get }
+  /// True if it never changes the speed.
+  var keepsSpeed: Bool { get }
 }
 
 /// The sample rate converter of a bus, which has had silence already: so a render gets frames at once and
@@ -29,6 +31,7 @@ final class RateConverter: BusConverter, @unchecked Sendable {
   private let resampler: Resampler
   let delaySeconds: Double
   let burstSeconds: Double
+  let keepsSpeed = true
 
   init(_ shape: BusShape) throws(UnitError) {
     let (from, to) = shape.rates

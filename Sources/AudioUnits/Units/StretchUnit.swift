@@ -53,6 +53,7 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
   let call: cue_resampler
   let delaySeconds: Double
   let burstSeconds: Double
+  let keepsSpeed = false
   private let owner: AnyObject
 
   init(_ shape: BusShape, isTape: Bool) throws(UnitError) {

@@ -20,8 +20,9 @@ package struct UnitSource: BitwiseCopyable {
 
 /// The source's frames that a bus's resampler has not taken yet.
 package struct ResamplingState: BitwiseCopyable {
-  /// Frames that the source has given.
+  /// Frames that the source has given, and those that were made of them.
   var position = 0.0
+  var made = 0.0
   /// The first frame in the source's planes that was not taken, and their number.
   var first = 0
   var count = 0
@@ -44,6 +45,8 @@ package struct UnitBus: BitwiseCopyable {
   let resampler: cue_resampler
   /// How much sound the resampler collects before it gives it, in seconds.
   let burstSeconds: Double
+  /// True if a second of the source is a second of `planes`: nothing changes its speed.
+  let keepsSpeed: Bool
   /// Planes at the rate from which the resampler converts; those of the bus if there is none.
   let sourcePlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   let resampling: UnsafeMutablePointer<ResamplingState>
@@ -56,7 +59,7 @@ package struct UnitBus: BitwiseCopyable {
     format: BusFormat, planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
     list: UnsafeMutablePointer<cue_buffer_list>, memory: UnsafeMutableRawPointer, bufferBytes: Int,
     source: UnitSource, resampler: cue_resampler,
-    burstSeconds: Double,
+    burstSeconds: Double, keepsSpeed: Bool,
     sourcePlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
     resampling: UnsafeMutablePointer<ResamplingState>, rate: Double,
     ring: UnsafeMutablePointer<InputRing>?
@@ -70,6 +73,7 @@ package struct UnitBus: BitwiseCopyable {
     self.source = source
     unsafe self.resampler = unsafe resampler
     self.burstSeconds = burstSeconds
+    self.keepsSpeed = keepsSpeed
     unsafe self.sourcePlanes = sourcePlanes
     unsafe self.resampling = resampling
     self.rate = rate
@@ -249,7 +253,7 @@ package struct UnitSetup: BitwiseCopyable {
   }
 
   /// Fills the planes of an input through its resampler. The source gives as many frames at a time as the
-  /// render has, which the next renders take what is left of.
+  /// render has, which the next renders take what is left of: the host times of the source are later by as much.
   @_noLocks private func pullResampled(
     _ input: UnsafeMutablePointer<UnitBus>, _ bus: Int, frames: Int,
     at time: UnsafePointer<cue_time_stamp>
@@ -279,14 +283,20 @@ package struct UnitSetup: BitwiseCopyable {
       unsafe state.pointee.first &+= Int(taken)
       unsafe state.pointee.count &-= Int(taken)
       made &+= Int(given)
+      unsafe state.pointee.made += Double(given)
       if made >= frames { return 0 }
       if unsafe state.pointee.count > 0 { continue }
       unsafe sourceTime.sample_time = state.pointee.position
       sourceTime.flags |= UInt32(cue_time_has_sample)
       if sourceTime.flags & UInt32(cue_time_has_host) != 0 {
-        sourceTime.host_time =
-          unsafe time.pointee.host_time
-          &+ UInt64(Double(made) * 1e9 / input.pointee.rate)
+        var seconds = unsafe Double(made) / input.pointee.rate
+        if unsafe input.pointee.keepsSpeed {
+          // The source is ahead of what was made, or behind it by what the resampler had collected.
+          let played = unsafe state.pointee.made / input.pointee.rate
+          unsafe seconds += state.pointee.position / input.pointee.format.sampleRate - played
+          unsafe seconds = max(0, seconds + input.pointee.burstSeconds)
+        }
+        sourceTime.host_time = unsafe time.pointee.host_time &+ UInt64(seconds * 1e9)
       }
       let status = unsafe pullSource(
         input, bus, frames: frames, at: &sourceTime, to: input.pointee.sourcePlanes,

@@ -24,11 +24,13 @@ import Testing
       + repository.appendingPathComponent("Tests/API/APITests/Programs/leaks.supp").path,
   ]
 
-  static func check(_ program: ProgramCase, isSanitized: Bool = false) throws {
+  static func check(
+    _ program: ProgramCase, isSanitized: Bool = false, rate: Int = 48000, period: Int = 1024
+  ) throws {
     // No playback ports: the program's own card is the only one, and hears all from the first frame.
     // Long cycles: if one comes late on a busy machine, JACK repeats what the last one left.
     let server = try JackDaemon(
-      period: 1024, playbackPorts: 0, synchronous: program.waitsForClients)
+      rate: rate, period: period, playbackPorts: 0, synchronous: program.waitsForClients)
     let binary = try ProgramBuilds.shared.get().build(program.program, isSanitized: isSanitized)
     let result = try run(
       binary.path, [program.argument].compactMap { $0 },
@@ -65,6 +67,13 @@ import Testing
       try ProgramTests.check(.timePitch, isSanitized: true)
     }
   #endif
+
+  /// `strict.c` knows no rate and no period.
+  @Test(arguments: [(48000, 256), (44100, 1024)])
+  func otherRatesAndPeriodsPass(rate: Int, period: Int) throws {
+    let program = try #require(ProgramCase.all.first { $0.program == "strict.c" })
+    try ProgramTests.check(program, isSanitized: true, rate: rate, period: period)
+  }
 
   @Test(
     arguments: SanitizedProgramTests.programs.enumerated().filter { $0.offset % 2 == 1 }.map(

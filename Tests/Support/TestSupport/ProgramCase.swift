@@ -157,6 +157,14 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
       ProgramCase(program: "session.c", argument: "interruption", passes: ["interruptions"]),
       ProgramCase(program: "graphs.c", passes: ["nodes", "a graph that plays"]),
       ProgramCase(program: "starts.c", passes: ["units", "graphs", "IOProcs"]),
+      ProgramCase(
+        program: "strict.c",
+        passes: [
+          "drain", "sizes", "duplex", "two units", "maps", "fifty starts", "close in a listener",
+          "stop on another thread", "eight streams", "other formats", "written later",
+          "renders elsewhere", "one byte", "garbage", "the last write",
+        ]),
+      ProgramCase(program: "servers.c", passes: ["no server", "one server", "two servers"]),
       ProgramCase(program: "private.c", passes: ["a private library"]),
       ProgramCase(program: "edits.c", passes: ["edits"]),
       ProgramCase(program: "edits.c", argument: "stopped", passes: ["edits"]),
