@@ -108,7 +108,10 @@ package struct JackServer: Server {
         if !started.isOver { started.adopt(client) }
         return client
       }
-      if isOver { throw .jackdFailed(started.lastWords) }
+      // One that another program has just started refuses clients until its first cycle.
+      if isOver, !started.lastWords.contains("already active") {
+        throw .jackdFailed(started.lastWords)
+      }
       if HostTime.now > deadline {
         started.end()
         throw .jackdFailed("it does not answer. \(started.lastWords)")

@@ -28,6 +28,24 @@ import Testing
     }
   }
 
+  /// jackd refuses clients before its first cycle, and a second jackd of its name from its first moment.
+  @Test func aServerThatAnotherProgramHasJustStartedIsAwaited() throws {
+    try withStartedServers { server in
+      for round in 0..<5 {
+        let jackd = Process()
+        jackd.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        jackd.arguments = ["jackd", "-n", server.name, "-r", "-d", "dummy"]
+        (jackd.standardOutput, jackd.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
+        try jackd.run()
+        usleep(UInt32(40_000 * round))
+        let client = try server.openClient(named: "a")
+        client.close()
+        jackd.terminate()
+        jackd.waitUntilExit()
+      }
+    }
+  }
+
   @Test func theCommandLineOfTheUsersConfigurationIsUsed() throws {
     try withStartedServers(configuration: "jackd -r\n -d dummy -r44100   -p 256\n") { server in
       let client = try server.openClient(named: "a")

@@ -8,7 +8,17 @@ extension QueueError: PropertyFailure {
   }
 
   var reason: String {
-    if case .badArgument(let reason) = self { reason } else { "\(self)" }
+    switch self {
+    case .badArgument(let reason): reason
+    case .cannotStart(let error): "\(error)"
+    case .invalidDevice(let name): "there is no device “\(name)”, or it does not answer"
+    case .invalidParameter: "the queue has no such parameter, or EnableTimePitch is off"
+    case .invalidPropertyValue:
+      "the property does not take this value, or what it needs is switched off"
+    default:
+      status == kAudio_ParamError
+        ? "\(self)" : textsOfQueueError(status)?.meaning ?? "\(self)"
+    }
   }
 
   var level: Logger.Level { .debug }

@@ -3,11 +3,11 @@ public import CAudioToolbox
 // The functions of CarbonCore/Debugging.h. The header documents each function.
 
 /// The result codes of MacErrors.h and of Core Audio, with their names and what they mean. Where two constants have one
-/// value, the first is told.
+/// value, the C functions tell the first, and errors of queues the last.
 @safe private let codes: [(code: OSStatus, name: StaticString, meaning: StaticString)] = [
   (paramErr, "paramErr", "a parameter is wrong"),
   (unimpErr, "unimpErr", "the call is not implemented"),
-  (userCanceledErr, "userCanceledErr", "the user cancelled it"),
+  (userCanceledErr, "userCanceledErr", "it was cancelled"),
   (coreFoundationUnknownErr, "coreFoundationUnknownErr", "Core Foundation failed"),
   (memFullErr, "memFullErr", "there is no memory left"),
   (nilHandleErr, "nilHandleErr", "a handle is NULL"),
@@ -237,12 +237,12 @@ public import CAudioToolbox
   (kAudioComponentErr_InvalidFormat, "kAudioComponentErr_InvalidFormat", "the format is not valid"),
   (
     kAudioQueueErr_InvalidBuffer, "kAudioQueueErr_InvalidBuffer",
-    "the buffer is not one of the queue's"
+    "the buffer is not one of this queue's"
   ),
-  (kAudioQueueErr_BufferEmpty, "kAudioQueueErr_BufferEmpty", "the buffer is empty"),
+  (kAudioQueueErr_BufferEmpty, "kAudioQueueErr_BufferEmpty", "the buffer holds no sound"),
   (
     kAudioQueueErr_DisposalPending, "kAudioQueueErr_DisposalPending",
-    "the queue is being disposed of"
+    "the queue is about to go and takes no more calls"
   ),
   (
     kAudioQueueErr_InvalidProperty, "kAudioQueueErr_InvalidProperty",
@@ -250,56 +250,88 @@ public import CAudioToolbox
   ),
   (
     kAudioQueueErr_InvalidPropertySize, "kAudioQueueErr_InvalidPropertySize",
-    "the size does not fit the property"
+    "the size is not that of the property"
   ),
   (
     kAudioQueueErr_InvalidParameter, "kAudioQueueErr_InvalidParameter",
     "the queue has no such parameter"
   ),
-  (kAudioQueueErr_CannotStart, "kAudioQueueErr_CannotStart", "the queue cannot start"),
-  (kAudioQueueErr_InvalidDevice, "kAudioQueueErr_InvalidDevice", "there is no such device"),
-  (kAudioQueueErr_BufferInQueue, "kAudioQueueErr_BufferInQueue", "the buffer is enqueued"),
+  (
+    kAudioQueueErr_CannotStart, "kAudioQueueErr_CannotStart",
+    "the sound server cannot be reached; the log says why"
+  ),
+  (
+    kAudioQueueErr_InvalidDevice, "kAudioQueueErr_InvalidDevice",
+    "the device does not exist or does not answer"
+  ),
+  (
+    kAudioQueueErr_BufferInQueue, "kAudioQueueErr_BufferInQueue",
+    "the buffer is enqueued and cannot be freed"
+  ),
   (
     kAudioQueueErr_InvalidRunState, "kAudioQueueErr_InvalidRunState",
-    "the queue cannot do it in this state"
+    "the queue or its device runs and should not, or does not"
   ),
   (
     kAudioQueueErr_InvalidQueueType, "kAudioQueueErr_InvalidQueueType",
-    "the queue is of the other kind"
+    "this is a call for another type of queue"
   ),
-  (kAudioQueueErr_Permissions, "kAudioQueueErr_Permissions", "permission is denied"),
+  (kAudioQueueErr_Permissions, "kAudioQueueErr_Permissions", "the property can only be read"),
   (
     kAudioQueueErr_InvalidPropertyValue, "kAudioQueueErr_InvalidPropertyValue",
-    "the value is not valid"
+    "the property does not take this value"
   ),
   (
-    kAudioQueueErr_PrimeTimedOut, "kAudioQueueErr_PrimeTimedOut", "the queue was not primed in time"
+    kAudioQueueErr_PrimeTimedOut, "kAudioQueueErr_PrimeTimedOut",
+    "the frames are not enqueued or were not ready in time"
   ),
-  (kAudioQueueErr_CodecNotFound, "kAudioQueueErr_CodecNotFound", "there is no codec for it"),
+  (
+    kAudioQueueErr_CodecNotFound, "kAudioQueueErr_CodecNotFound", "there is no codec for the format"
+  ),
   (
     kAudioQueueErr_InvalidCodecAccess, "kAudioQueueErr_InvalidCodecAccess",
     "the codec cannot be used"
   ),
-  (kAudioQueueErr_QueueInvalidated, "kAudioQueueErr_QueueInvalidated", "the server is gone"),
+  (
+    kAudioQueueErr_QueueInvalidated, "kAudioQueueErr_QueueInvalidated", "the sound server went away"
+  ),
   (kAudioQueueErr_TooManyTaps, "kAudioQueueErr_TooManyTaps", "the queue has a tap"),
   (
     kAudioQueueErr_InvalidTapContext, "kAudioQueueErr_InvalidTapContext",
     "the tap may not be asked here"
   ),
-  (kAudioQueueErr_RecordUnderrun, "kAudioQueueErr_RecordUnderrun", "recorded sound was lost"),
+  (
+    kAudioQueueErr_RecordUnderrun, "kAudioQueueErr_RecordUnderrun",
+    "no buffer was there for what was recorded"
+  ),
   (
     kAudioQueueErr_InvalidTapType, "kAudioQueueErr_InvalidTapType",
     "the flags of the tap do not fit together"
   ),
   (
     kAudioQueueErr_EnqueueDuringReset, "kAudioQueueErr_EnqueueDuringReset",
-    "the queue is being reset"
+    "the queue is handing its buffers back"
   ),
   (
     kAudioQueueErr_InvalidOfflineMode, "kAudioQueueErr_InvalidOfflineMode",
-    "the queue is in the other mode"
+    "the queue renders offline and should not, or does not"
   ),
+  (
+    kAudioQueueErr_BufferEnqueuedTwice, "kAudioQueueErr_BufferEnqueuedTwice",
+    "the buffer is enqueued already"
+  ),
+  (
+    kAudioSessionIncompatibleCategory, "kAudioSessionIncompatibleCategory",
+    "the audio session's category does not allow the start"
+  ),
+  (kAudio_ParamError, "kAudio_ParamError", "an argument is wrong; the log says which"),
+  (kAudio_MemFullError, "kAudio_MemFullError", "there is no memory left"),
 ]
+
+/// Returns the name of a result code's constant and what the code means; nil if it is unknown.
+func textsOfQueueError(_ status: OSStatus) -> (name: String, meaning: String)? {
+  codes.last { $0.code == status }.map { ("\($0.name)", "\($0.meaning)") }
+}
 
 private func text(
   of code: OSStatus,
