@@ -46,7 +46,9 @@ import Testing
 
 /// The programs under AddressSanitizer, in two suites that run side by side.
 @Suite(.tags(.server, .program)) struct SanitizedProgramTests {
-  fileprivate static let programs = ProgramCase.all.filter { $0.program != "threads.c" }
+  fileprivate static let programs = ProgramCase.all.filter {
+    !["threads.c", "strict.c"].contains($0.program)
+  }
 
   @Test(arguments: programs.enumerated().filter { $0.offset % 2 == 0 }.map(\.element))
   func aProgramPasses(program: ProgramCase) throws {
@@ -68,8 +70,8 @@ import Testing
     }
   #endif
 
-  /// `strict.c` knows no rate and no period.
-  @Test(arguments: [(48000, 256), (44100, 1024)])
+  /// `strict.c` knows no rate and no period. Short periods are for an idle machine: `make proof`.
+  @Test(arguments: proof == nil ? [(44100, 1024)] : [(48000, 256), (48000, 1024), (44100, 1024)])
   func otherRatesAndPeriodsPass(rate: Int, period: Int) throws {
     let program = try #require(ProgramCase.all.first { $0.program == "strict.c" })
     try ProgramTests.check(program, isSanitized: true, rate: rate, period: period)
