@@ -53,6 +53,6 @@ static inline int cue_flush_output(void) {
 /// sched_getaffinity: stores a bit for each processor on which a process may run; 0 is this one.
 int cue_processors(int process, unsigned long bytes, void *set) __asm__("sched_getaffinity");
 
-/// ntp_gettimex: stores the time in seconds and microseconds, the greatest and the estimated error in
-/// microseconds, TAI's offset in seconds, and four more words; 5 if nothing keeps the clock.
+/// ntp_gettimex: stores the time in seconds and microseconds, the greatest and the estimated error
+/// in microseconds, TAI's offset in seconds, and four more words; 5 if nothing keeps the clock.
 int cue_clock_state(long state[10]) __asm__("ntp_gettimex");
