@@ -51,7 +51,8 @@ struct Convert: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Convert into a folder, to files with this extension.", valueName: "extension"))
+      "Convert into a folder, to files with this extension; or the kind of file that goes to - or a FIFO. Default "
+        + "for these: wav.", valueName: "extension"))
   var to: String?
 
   @OptionGroup var coding: CodingOptions
@@ -89,6 +90,7 @@ struct Convert: ParsableCommand {
         words.count == 2,
         "of several files, give the kind with --to, and the folder to write to as the last word")
     }
+    try OutputTarget.checkTerminal(words[words.count - 1])
     if PipedFile.isPipe(words[words.count - 1]) {
       try check(words.count == 2, "one file goes to standard output or to a pipe")
       try check(!json || words[1] != "-", "--json and - both need standard output")
@@ -145,6 +147,7 @@ struct Convert: ParsableCommand {
         Screen.shared.draw([])
         Screen.shared.complain("\(error)")
         if error.kind == .exists { Screen.shared.remark("--force replaces it") }
+        OutputTarget.adviseKind(error, job.output, to)
         failed = true
       }
     }

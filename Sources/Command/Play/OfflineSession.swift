@@ -30,6 +30,7 @@ struct OfflineSession {
       if !command.rendering.force, unsafe access(path.systemName, F_OK) == 0 {
         Screen.shared.remark("--force replaces it")
       }
+      OutputTarget.adviseKind(error, path, command.rendering.to)
       throw ExitCode.failure
     }
   }

@@ -50,6 +50,7 @@ struct RenderOptions: ParsableArguments {
     try check(
       to == nil || path.map(PipedFile.isPipe) == true, "--to is for --render - and other pipes")
     try OutputTarget.checkKind(to)
+    if let path { try OutputTarget.checkTerminal(path) }
     let given = [
       ("--force", force), ("--format", format != nil), ("--bits", bits != nil),
       ("--bitrate", bitrate != nil),

@@ -34,7 +34,7 @@ struct Record: ParsableCommand {
       \(InputWatch.patience) seconds are reported, once, and so is the end of that. The recording goes on.
 
       Frames that are lost because the disk or the machine was too slow become silence in the file and \
-      are counted. If the JACK server goes away, the command waits for it and goes on recording: silence \
+      are counted; the exit code is 1 then. If the JACK server goes away, the command waits for it and goes on recording: silence \
       fills the time in between. If writing fails, the file keeps everything recorded before. A file that \
       --force replaces stays unchanged until the first frame is recorded. The client's name is \
       cuejack-record. --connect takes output ports.
@@ -77,6 +77,7 @@ struct Record: ParsableCommand {
       ClientOptions.singleOptions + TakeOptions.singleOptions
         + ["--to", "--format", "--rate", "--channels", "--bits", "--bitrate"])
     try OutputTarget.checkKind(to)
+    try OutputTarget.checkTerminal(file)
     if PipedFile.isPipe(file) {
       try check(take.split == nil, "--split makes several files: a pipe takes one")
       try check(!report.json || file != "-", "--json and - both need standard output")
@@ -207,6 +208,7 @@ struct Record: ParsableCommand {
       if let signal = signals?.received { throw ExitCode(128 + signal) }
       Screen.shared.complain("\(error)")
       if error.kind == .exists { Screen.shared.remark("--force replaces it") }
+      OutputTarget.adviseKind(error, file, to)
       throw ExitCode.failure
     }
   }
@@ -346,7 +348,8 @@ struct Record: ParsableCommand {
       )
       monitor.noteEnd(recording.path, frames: frames, bytes: nil)
     }
-    if recorder.hasFailed { throw ExitCode.failure }
+    let hasLosses = recorder.overruns > 0 && recorder.silentFrames > 0
+    if recorder.hasFailed || hasLosses { throw ExitCode.failure }
     if let signal, client.seconds != nil { throw ExitCode(128 + signal) }
   }
 

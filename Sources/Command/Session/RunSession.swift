@@ -111,12 +111,12 @@ struct RunSession: ParsableCommand {
     options.threads = threads.count
     options.port = noRemote ? nil : port
     if let remoteHost {
-      guard let reach = OSCSocket.Reach(host: remoteHost) else {
-        Screen.shared.complain(
-          "--remote-host: the host “\(printable(remoteHost))” is not known, or has no IPv4 address")
-        throw ExitCode.failure
+      options.reach = OSCSocket.Reach(host: remoteHost)
+      if let name = options.reach.unknownName {
+        Screen.shared.remark(
+          "--remote-host: the host “\(printable(name))” is not known yet, or has no IPv4 address: the session runs "
+            + "without it, and looks for it again when packets of other machines come")
       }
-      options.reach = reach
     }
     let running = RunningSession(options)
     session.change { $0 = running }

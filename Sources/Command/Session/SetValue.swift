@@ -10,7 +10,8 @@ struct SetValue: ParsableCommand {
     discussion: """
       A target is an OSC address of the session, without /cuejack/ at its beginning, as in \
       tracks/1/gain=-6. A name may stand in place of a number, as in tracks/drums/gain=-6dB, and a path of \
-      the document does as well, as in tracks[drums].gain=-6. Without a value it is an action, as start. \
+      the document does as well, as in tracks[drums].gain=-6. Patterns (tracks/*/mute=on) and the ranges of \
+      faders (tracks/1/gain/-60..6=0.25) are taken as over OSC. Without a value it is an action, as start. \
       `cuejack osc` lists them. The command first checks that all targets exist and all values fit, and \
       sends nothing if one does not. Then it sends them in order; the first one that the session refuses \
       ends it. The exit code is 1 if there is no such session or target, or the session refuses a value.
@@ -35,42 +36,47 @@ struct SetValue: ParsableCommand {
   func run() throws {
     let session = try choice.connect(client: client)
     let nodes = try telling { () throws(RemoteError) in try session.nodes() }
-    let byAddress = Dictionary(
-      nodes.map { (Name($0.address), $0) }, uniquingKeysWith: { a, _ in a })
+    let addresses = RemoteAddresses(nodes)
     try telling { () throws(RemoteError) in
       // All of them are read before the first one is sent.
       var messages: [OSCMessage] = []
-      for target in targets { messages.append(try Self.message(for: target, byAddress, session)) }
+      for target in targets { messages += try Self.messages(for: target, addresses, session) }
       for message in messages {
         for remark in try session.send(message) { Screen.shared.remark(printable(remark)) }
       }
     }
   }
 
-  /// Returns the message for a target with its value.
-  private static func message(
-    for target: String, _ nodes: [Name: RemoteNode], _ session: RemoteClient
-  ) throws(RemoteError) -> OSCMessage {
+  /// Returns the messages for a target with its value: one for each address that it means.
+  private static func messages(
+    for target: String, _ addresses: RemoteAddresses, _ session: RemoteClient
+  ) throws(RemoteError) -> [OSCMessage] {
     let sign = SessionEdit.sign(of: target)
-    let parts =
-      [target[..<(sign ?? target.endIndex)]]
-      + (sign.map { [target[target.index(after: $0)...]] } ?? [])
-    var address = RemoteNode.address(of: String(parts[0]))
-    if nodes[Name(address)] == nil {
-      address = try session.address(of: String(parts[0])) ?? address
+    let left = String(target[..<(sign ?? target.endIndex)])
+    let value = sign.map { String(target[target.index(after: $0)...]) }
+    var (address, range) = addresses.split(RemoteNode.address(of: left))
+    // Brackets hold names, too.
+    if addresses[address] == nil, !address.contains(where: { "*?{}".contains($0) }) {
+      let path = range == nil ? left : String(left[..<(left.lastIndex(of: "/") ?? left.endIndex)])
+      address = try session.address(of: path) ?? address
     }
-    guard let node = nodes[Name(address)] else {
-      throw .refused(address, "the session has no such address")
-    }
-    if node.kind == .state || node.kind == .meter {
-      throw .refused(address, "it can only be read")
-    }
-    guard parts.count == 2 else {
-      if node.kind == .parameter || !node.types.isEmpty {
-        throw .refused(address, "give it a value, as in \(target)=VALUE")
+    let nodes = try addresses.found(address).0
+    var messages: [OSCMessage] = []
+    for node in nodes {
+      try range?.check(node)
+      if node.kind == .state || node.kind == .meter {
+        throw .refused(node.address, "it can only be read")
       }
-      return OSCMessage(address)
+      let taker = range?.fader(of: node) ?? node
+      guard let value else {
+        if node.kind == .parameter || !node.types.isEmpty {
+          throw .refused(taker.address, "give it a value, as in \(target)=VALUE")
+        }
+        messages.append(OSCMessage(node.address))
+        continue
+      }
+      messages.append(OSCMessage(taker.address, try taker.values(from: value)))
     }
-    return OSCMessage(address, try node.values(from: String(parts[1])))
+    return messages
   }
 }

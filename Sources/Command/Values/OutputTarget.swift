@@ -54,6 +54,21 @@ final class OutputTarget {
       "--to takes one of \(SoundFormat.extensions.replacing(".", with: ""))")
   }
 
+  /// Ends the command with a usage error if sound would go to a terminal.
+  static func checkTerminal(_ path: String) throws {
+    try check(
+      path != "-" || isatty(STDOUT_FILENO) == 0,
+      "sound is not for a terminal: give a file, or redirect standard output")
+  }
+
+  /// Tells how to choose another kind of file if that of a pipe does not take the format.
+  ///
+  /// - Parameter end: The value of `--to`; nil if it was not given.
+  static func adviseKind(_ error: SoundFileError, _ path: String, _ end: String?) {
+    guard case .unwritable = error.kind, end == nil, PipedFile.isPipe(path) else { return }
+    Screen.shared.remark("--to chooses another kind of file for a pipe, as in --to caf")
+  }
+
   /// Returns the name that selects a file's format: that of the path, or for pipes one with the extension
   /// `end`, WAVE's by default.
   static func formatName(_ path: String, _ end: String?) -> String {

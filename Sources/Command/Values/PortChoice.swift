@@ -16,20 +16,28 @@ struct PortChoice: Sendable {
   let direction: PortDirection
   var kind = PortKind.audio
 
+  /// Nanoseconds for which the ports must stay the same: a client registers them one after the other.
+  private static let settling: UInt64 = 200_000_000
+
   /// Returns the ports that the values name, in the order of the values.
   ///
   /// - Parameters:
-  ///   - seconds: How long to wait until every value names a port.
+  ///   - seconds: How long to wait until every value names a port, and no more ports come.
   ///   - isStopped: Called while waiting; returns true to give up.
   func ports(
     on client: any ServerClient, waiting seconds: Double, isStopped: () -> Bool
   ) throws(PortError) -> [String] {
     let deadline = HostTime.now + UInt64(held: seconds * 1e9)
+    var (latest, since) = ([String](), deadline)
     while true {
+      let now = HostTime.now
       do throws(PortError) {
-        return try ports(on: client)
+        let found = try ports(on: client)
+        if found != latest { (latest, since) = (found, now) }
+        if isStopped() || now >= min(deadline, since + Self.settling) { return found }
       } catch {
-        if isStopped() || HostTime.now >= deadline { throw error }
+        if isStopped() || now >= deadline { throw error }
+        latest = []
       }
       usleep(20_000)
     }

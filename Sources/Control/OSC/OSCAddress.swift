@@ -56,9 +56,12 @@ package struct OSCAddress: Hashable, Sendable, CustomStringConvertible {
 
   package var url: String { "osc.udp://\(self)/" }
 
-  package var description: String {
-    "\(host >> 24).\(host >> 16 & 0xFF).\(host >> 8 & 0xFF).\(host & 0xFF):\(port)"
+  /// The IPv4 address as text, such as 127.0.0.1.
+  var hostText: String {
+    "\(host >> 24).\(host >> 16 & 0xFF).\(host >> 8 & 0xFF).\(host & 0xFF)"
   }
+
+  package var description: String { "\(hostText):\(port)" }
 
   init(_ address: sockaddr_in) {
     self.init(

@@ -11,25 +11,35 @@ package final class OSCSocket: Sendable {
     case loopback
     /// One host, by its IPv4 address, and this machine.
     case host(UInt32)
+    /// One host, by its name, and this machine.
+    case named(OSCHost)
     /// All hosts.
     case everywhere
 
     /// Creates the reach of a host's IPv4 address or name, or of all hosts for “any”. Asks the system's
-    /// resolver; nil if it does not know the name.
-    package init?(host name: String) {
+    /// resolver.
+    package init(host name: String) {
       if name == "any" {
         self = .everywhere
         return
       }
-      guard let host = OSCAddress.find(name) else { return nil }
-      self = OSCAddress(host: host, port: 0).isLoopback ? .loopback : .host(host)
+      let host = OSCHost(name)
+      let isLoopback = host.address.map { OSCAddress(host: $0, port: 0).isLoopback } ?? false
+      self = isLoopback ? .loopback : .named(host)
+    }
+
+    /// The name that the system's resolver does not know yet; nil if there is none.
+    package var unknownName: String? {
+      if case .named(let host) = self, host.address == nil { return host.name }
+      return nil
     }
 
     package var description: String {
       switch self {
       case .loopback: "this machine"
       case .host(let host):
-        "this machine and \(OSCAddress(host: host, port: 0).description.dropLast(2))"
+        "this machine and \(OSCAddress(host: host, port: 0).hostText)"
+      case .named(let host): "this machine and \(host)"
       case .everywhere: "all hosts"
       }
     }
@@ -39,6 +49,7 @@ package final class OSCSocket: Sendable {
       switch self {
       case .loopback: source.isLoopback
       case .host(let host): source.host == host || source.isLoopback
+      case .named(let host): source.isLoopback || host.accepts(source)
       case .everywhere: true
       }
     }

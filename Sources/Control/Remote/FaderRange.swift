@@ -1,6 +1,6 @@
 /// The range at the end of an address, as in `/cuejack/tracks/1/gain/-60..6`. A message to such an address has the
 /// position of a fader: 0 for the first number, 1 for the second one, and in between in proportion.
-struct FaderRange: Hashable, Sendable {
+package struct FaderRange: Hashable, Sendable {
   private let low: Double
   private let high: Double
   private let text: Substring
@@ -16,10 +16,10 @@ struct FaderRange: Hashable, Sendable {
   }
 
   /// Returns the address of a node with the range.
-  func address(of node: RemoteNode) -> String { "\(node.address)/\(text)" }
+  package func address(of node: RemoteNode) -> String { "\(node.address)/\(text)" }
 
   /// Checks that positions can set the node: it is a parameter of one number, whose bounds contain the range.
-  func check(_ node: RemoteNode) throws(RemoteError) {
+  package func check(_ node: RemoteNode) throws(RemoteError) {
     guard node.kind == .parameter, ["i", "h", "f", "d"].contains(node.types) else {
       throw .refused(address(of: node), "only a parameter with one number takes a range")
     }
@@ -31,12 +31,16 @@ struct FaderRange: Hashable, Sendable {
     }
   }
 
+  /// Returns the fader of a node: one number from 0 to 1.
+  package func fader(of node: RemoteNode) -> RemoteNode {
+    RemoteNode(
+      address: address(of: node), .parameter, types: "d", lowest: 0, highest: 1, unit: nil,
+      summary: "the fader: \(node.summary)")
+  }
+
   /// Returns the node's values for the arguments of a message: one position from 0 to 1.
   func values(at position: [OSCValue], of node: RemoteNode) throws(RemoteError) -> [OSCValue] {
-    let fader = RemoteNode(
-      address: address(of: node), .parameter, types: "d", lowest: 0, highest: 1, unit: nil,
-      summary: "")
-    let fraction = try fader.accepted(position)[0].number ?? 0
+    let fraction = try fader(of: node).accepted(position)[0].number ?? 0
     let number = low + (high - low) * fraction
     let isWhole = node.types == "i" || node.types == "h"
     return try node.accepted([.double(isWhole ? number.rounded() : number)])

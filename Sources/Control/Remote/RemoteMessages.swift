@@ -14,7 +14,8 @@ import System
 /// | `/cuejack/ping i` | answers with `/cuejack/pong i` when all that the sender asked before is done or refused |
 /// | `/cuejack/alive` | answers with `/cuejack/alive` at once |
 ///
-/// An address may be a pattern, and end with the range of a fader. Each refused message is answered with `/cuejack/error ss`: the address
+/// An address may be a pattern, and end with the range of a fader. A pattern that matches values performs no
+/// actions. Each refused message is answered with `/cuejack/error ss`: the address
 /// and the reason. `/cuejack/remark ss` says what people are to know of a message that was carried out. A
 /// malformed packet has no effect and no answer. One thread at a time.
 package struct RemoteMessages {
@@ -26,8 +27,7 @@ package struct RemoteMessages {
 
   private let target: any RemoteSession
   private var version: Int?
-  private var nodes: [RemoteNode] = []
-  private var byAddress: [Name: RemoteNode] = [:]
+  private var addresses = RemoteAddresses()
   private var subscriptions: [Subscription] = []
   private var pending: [Pending] = []
   private var pings: [Ping] = []
@@ -193,16 +193,14 @@ package struct RemoteMessages {
     let current = target.remoteVersion
     if version == current { return }
     version = current
-    nodes = target.remoteNodes
-    byAddress = Dictionary(
-      nodes.map { (Name($0.address), $0) }, uniquingKeysWith: { first, _ in first })
+    addresses = RemoteAddresses(target.remoteNodes)
   }
 
   private mutating func due(_ index: Int) -> [OSCMessage] {
     if subscriptions[index].version != version {
       let (pattern, range) = (subscriptions[index].pattern, subscriptions[index].range)
       subscriptions[index].version = version
-      subscriptions[index].matches = readable(pattern, range)
+      subscriptions[index].matches = addresses.readable(pattern, range)
     }
     var messages: [OSCMessage] = []
     for node in subscriptions[index].matches {
@@ -261,7 +259,7 @@ extension RemoteMessages {
     case ("/cuejack/ping", "i"): try ping(arguments, source, &answers)
     case ("/cuejack/alive", ""): answers.append(message)
     case ("/cuejack/get", "s"):
-      let (nodes, range) = try found(arguments[0].text ?? "")
+      let (nodes, range) = try addresses.found(arguments[0].text ?? "")
       for node in nodes { answers.append(try value(of: node, range)) }
     case ("/cuejack/list", ""): list(from: 0, &answers)
     case ("/cuejack/list", "i"): list(from: Int(arguments[0].number ?? 0), &answers)
@@ -277,7 +275,7 @@ extension RemoteMessages {
       answers.append(OSCMessage("/cuejack/unsubscribed", .string("*")))
     case ("/cuejack/unsubscribe", "s"):
       let text = arguments[0].text ?? ""
-      let (address, range) = split(text)
+      let (address, range) = addresses.split(text)
       subscriptions.removeAll {
         $0.subscriber == source && $0.pattern.text == address && $0.range == range
       }
@@ -286,7 +284,7 @@ extension RemoteMessages {
       ("/cuejack/subscribe", _), ("/cuejack/unsubscribe", _):
       throw .refused(message.address, "it does not take the types “\(message.types)”")
     default:
-      let (nodes, range) = try found(message.address)
+      let (nodes, range) = try addresses.found(message.address)
       // One refusal does not keep the others of a pattern from being set.
       for node in nodes {
         do throws(RemoteError) {
@@ -296,31 +294,6 @@ extension RemoteMessages {
         }
       }
     }
-  }
-
-  /// Splits an address or pattern from the range at its end. The address of a node has none.
-  private func split(_ text: String) -> (address: String, range: FaderRange?) {
-    byAddress[Name(text)] == nil ? FaderRange.split(text) : (text, nil)
-  }
-
-  /// Returns the node of an address, or all nodes of a pattern, and the range at its end.
-  private func found(_ text: String) throws(RemoteError) -> ([RemoteNode], FaderRange?) {
-    let (address, range) = split(text)
-    if let node = byAddress[Name(address)], range == nil { return ([node], nil) }
-    if let range {
-      let nodes = try found(address).0
-      for node in nodes { try range.check(node) }
-      return (nodes, range)
-    }
-    guard AddressPattern.isPattern(address) else {
-      throw .refused(address, "the session has no such address")
-    }
-    guard let pattern = AddressPattern(address) else {
-      throw .refused(address, "it is malformed, or too long a pattern")
-    }
-    let matches = nodes.filter { pattern.matches($0.address) }
-    if matches.isEmpty { throw .refused(address, "no address of the session matches") }
-    return (matches, nil)
   }
 
   private mutating func apply(
@@ -373,32 +346,25 @@ extension RemoteMessages {
     return OSCMessage(range.address(of: node), range.position(of: values))
   }
 
-  /// Returns the nodes of a pattern that have values, with a range those that take it.
-  private func readable(_ pattern: AddressPattern, _ range: FaderRange?) -> [RemoteNode] {
-    nodes.filter { node in
-      node.kind != .action && pattern.matches(node.address)
-        && (range == nil || (try? range?.check(node)) != nil)
-    }
-  }
-
   /// Lists nodes, and tells the number of the first one, how many follow, and how many there are.
   private func list(from first: Int, _ answers: inout [OSCMessage]) {
-    let start = min(max(first, 0), nodes.count)
-    let part = nodes[start...].prefix(Self.nodesPerList)
+    let start = min(max(first, 0), addresses.nodes.count)
+    let part = addresses.nodes[start...].prefix(Self.nodesPerList)
     answers += part.map(\.message)
     answers.append(
       OSCMessage(
-        "/cuejack/list", .int(Int32(start)), .int(Int32(part.count)), .int(Int32(nodes.count))))
+        "/cuejack/list", .int(Int32(start)), .int(Int32(part.count)),
+        .int(Int32(addresses.nodes.count))))
   }
 
   private mutating func subscribe(
     _ address: String, period: Double, _ source: OSCAddress, _ now: UInt64
   ) throws(RemoteError) -> OSCMessage {
-    let (path, range) = split(address)
+    let (path, range) = addresses.split(address)
     guard let pattern = AddressPattern(path) else {
       throw .refused(address, "it is no address, or too long a pattern")
     }
-    guard !readable(pattern, range).isEmpty else {
+    guard !addresses.readable(pattern, range).isEmpty else {
       throw .refused(address, "no value of the session matches")
     }
     guard period.isFinite else { throw .refused(address, "\(period) is no period") }

@@ -107,10 +107,20 @@ package enum RemoteError: Error, Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .refused(let address, let reason): "\(address): \(reason)"
     case .silent(let address, let seconds):
-      "the session at \(address) does not answer in \(seconds) seconds"
-    case .gone(let address): "the session at \(address) has gone"
+      "the session at \(address) does not answer in \(seconds) seconds" + Self.likelyCause(address)
+    case .gone(let address):
+      address.isLoopback
+        ? "the session at \(address) has gone"
+        : "no session answers at \(address)" + Self.likelyCause(address)
     case .transport(let error): "\(error)"
     }
+  }
+
+  /// Why a session on another machine says nothing; empty for one on this machine.
+  private static func likelyCause(_ address: OSCAddress) -> String {
+    address.isLoopback
+      ? ""
+      : ": it is not running, has another port, or its --remote-host does not name this machine"
   }
 }
 

@@ -304,8 +304,8 @@ extension RemoteControl {
           let frames = (seconds * engine.plan.timeline.sampleRate).rounded()
           try engine.locate([number], to: Int64(frames))
         }),
-      .reading("\(name)/motion", types: "s", "stopped, playing or paused") { _, engine in
-        [.string(engine.motion(ofGroup: number).rawValue)]
+      .reading("\(name)/motion", types: "s", "stopped, waiting, playing or paused") {
+        _, engine in [.string(engine.motionWord(ofGroup: number))]
       },
       .reading(
         "\(name)/position", .meter, types: "d", unit: "s", "the position of group \(number)"

@@ -26,6 +26,13 @@ extension SessionEngine {
   /// What a group does.
   package func motion(ofGroup index: Int) -> Motion { runs.withLock { $0[index].motion } }
 
+  /// What a group does, in one word: `waiting` if it is to start on a frame that has not come, else its motion.
+  package func motionWord(ofGroup index: Int) -> String {
+    let run = runs.withLock { $0[index] }
+    let isWaiting = run.motion == .playing && run.isScheduled && run.anchor > device.now
+    return isWaiting ? "waiting" : run.motion.rawValue
+  }
+
   /// Whether a group plays.
   package var isPlaying: Bool { runs.withLock { $0.contains { $0.motion == .playing } } }
 
@@ -136,6 +143,7 @@ extension SessionEngine {
           runs[group].motion = .playing
           runs[group].anchor = frame + (delays[group] ?? 0)
           runs[group].waitsForTime = false
+          runs[group].isScheduled = wanted != nil
         }
       }
       return frame

@@ -18,7 +18,7 @@ extension SessionEngine {
       guard let trigger = group?.trigger, let frame = frame(of: trigger) else { continue }
       let path = "groups[\(group?.name ?? "")].trigger"
       if isTooLate(for: frame) {
-        options.onMessage("\(path): the start frame \(frame) is past")
+        options.onMessage("\(path): \(Self.words(for: trigger)) is past")
         continue
       }
       if case .wallTime(let time) = trigger, let warning = WallClock.now.warning(for: time) {
@@ -28,6 +28,20 @@ extension SessionEngine {
       if Self.hostTime(of: trigger) != nil {
         runs.withLock { $0[index].waitsForTime = $0[index].motion == .playing }
       }
+      let seconds = Int(held: Double(frame - device.now) / plan.timeline.sampleRate)
+      var words = "waits until \(Self.words(for: trigger)), \(seconds) seconds from now"
+      if case .wallTime = trigger { words += "; \(WallClock.now.words)" }
+      options.onMessage("\(path): \(words)")
+    }
+  }
+
+  /// A time as the document gives it.
+  private static func words(for trigger: SessionTrigger) -> String {
+    switch trigger {
+    case .frame(let frame): "frame \(frame)"
+    case .hostTime(let time): "host time \(time)ns"
+    case .wallTime(let time): time.text
+    default: ""
     }
   }
 

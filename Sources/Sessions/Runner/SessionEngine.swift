@@ -54,6 +54,8 @@ package final class SessionEngine: Sendable {
     var anchor: Int64 = 0
     /// Whether the group waits for its host or wall-clock time; its frame is not final yet then.
     var waitsForTime = false
+    /// Whether the present run was ordered to start on a certain frame.
+    var isScheduled = false
   }
 
   package let folder: SessionFolder

@@ -49,7 +49,8 @@ import Testing
     _ result: CommandResult, _ name: String, _ location: SourceLocation = #_sourceLocation
   ) {
     let errors = result.errors.split(separator: "\n").filter { !$0.contains("were not recorded") }
-    #expect(result.status == 0 && errors.isEmpty, "\(name): \(errors)", sourceLocation: location)
+    #expect(result.isRecorded, "\(name): \(result)", sourceLocation: location)
+    #expect(errors.isEmpty, "\(name): \(errors)", sourceLocation: location)
   }
 
   /// Returns the played samples, rounded to `bits` bits, in the high bits.
@@ -141,7 +142,7 @@ import Testing
       let recorder = try recordEmitter(file, on: server, in: folder)
       recorder.send(signal: signal)
       let result = try recorder.result()
-      #expect(result.status == 0, "\(result.errors)")
+      #expect(result.isRecorded, "\(result)")
       let (frames, _, wrong) = try emitted(file)
       #expect(result.output.contains("a.wav: recorded \(frames) frames"), "\(result.output)")
       if result.output.contains("overruns: 0") { #expect(wrong == 0) }
@@ -173,8 +174,8 @@ import Testing
         let result = try cuejack(
           "record",
           [file, "--server", server.name, "--seconds", "0.2"] + options + words.dropFirst())
-        #expect(
-          result.status == 0 && result.output.contains(": \(format)\n"), "\(words): \(result)")
+        #expect(result.isRecorded, "\(result)")
+        #expect(result.output.contains(": \(format)\n"), "\(words): \(result)")
         let info = try cuejack("info", [file])
         let coding = format.split(separator: ", ").dropLast(2).joined(separator: ", ")
         #expect(info.output.contains("format:    \(coding)\n"), "\(words): \(info)")
@@ -200,7 +201,8 @@ import Testing
       let result = try cuejack(
         "record",
         [file, "--server", server.name, "--rate", "44100", "--seconds", "0.5", "--channels", "3"])
-      #expect(result.status == 0 && result.output.contains("recorded 22050 frames"))
+      #expect(result.isRecorded, "\(result)")
+      #expect(result.output.contains("recorded 22050 frames"))
       #expect(result.output.contains("not connected -> cuejack-record:in_3"))
       #expect(try decoded(URL(fileURLWithPath: file)).count == 3 * 22_050)
     }

@@ -75,6 +75,16 @@ import Testing
         /cuejack/tracks/1/peak -6.0, -12.0
 
         """, "\(values)")
+    // Ranges of faders and patterns are taken as over OSC, and a query performs nothing.
+    let more = try stage.cuejack("set", "deck", "tracks/1/gain/-60..6=0.5", "tracks/*/mute=off")
+    #expect(more.status == 0 && more.errors.isEmpty, "\(more)")
+    #expect(
+      text(of: session.output).hasSuffix(
+        "set /cuejack/tracks/1/gain -27.0\nset /cuejack/tracks/1/mute false\n"))
+    let all = try stage.cuejack("osc", "deck", "*")
+    #expect(all.status == 0 && all.output.contains("/cuejack/number 7\n"), "\(all)")
+    #expect(
+      !all.output.contains("start") && !text(of: session.output).contains("perform /cuejack/stop"))
     #expect(try stage.cuejack("set", "deck", "stop").status == 0)
     #expect(session.child.wait(seconds: 60) == 0)
     #expect(try stage.cuejack("osc").errors == "cuejack: no session is running\n")
@@ -87,6 +97,12 @@ import Testing
     ("tracks/1/gain", "/cuejack/tracks/1/gain: give it a value, as in tracks/1/gain=VALUE"),
     ("locate", "/cuejack/locate: give it a value, as in locate=VALUE"),
     ("load=1", "/cuejack/load: it can only be read"),
+    ("tracks/1/gain/-60..6=2", "/cuejack/tracks/1/gain/-60..6: 2.0 is above 1.0"),
+    (
+      "tracks/1/gain/-99..6=1",
+      "/cuejack/tracks/1/gain/-99..6: the range is not within -90.0 to 12.0"
+    ),
+    ("tracks/*/hum=1", "/cuejack/tracks/*/hum: no address of the session matches"),
     ("start=1", "/cuejack/start: it takes 0 values, and 1 were given"),
     ("tracks/1/mute=2", "/cuejack/tracks/1/mute: it takes on or off, and “2” was given"),
   ])

@@ -14,7 +14,8 @@ import Testing
     page.blocks.filter { $0.language == language }.map(\.text)
   }
 
-  /// The page's units and commands in its order. What the machine lacks is replaced: the sound card and the phone.
+  /// The page's units and commands in its order. What the machine lacks is replaced: the sound card. The name of the
+  /// phone is not known here.
   private static func script(_ prefix: String) throws -> String {
     let units = blocks("ini")
     let commands = blocks("sh")
@@ -38,14 +39,16 @@ import Testing
       \(commands[0])
       systemd-analyze --user verify jackd.service "$unit"
       \(commands[1])
-      cuejack record take.wav --connect song --seconds 0.5
+      # A busy machine may lose frames, which is exit code 1.
+      record() { command cuejack record "$@" --seconds 0.5 || [ $? = 1 ]; }
+      record take.wav --connect song
       cuejack info --loudness take.wav
       kill -9 $(systemctl --user show -p MainPID --value "$unit")
       await NRestarts=1 systemctl --user show -p NRestarts "$unit"
       cuejack osc song running
       mkdir "$installed/$unit.d"
       cat >"$installed/$unit.d/override.conf" <<'END'
-      \(units[1].replacing("phone.local", with: "any"))
+      \(units[1])
       END
       systemctl --user daemon-reload
       \(commands[2])
@@ -53,7 +56,7 @@ import Testing
       kill -9 $(systemctl --user show -p MainPID --value jackd.service)
       await NRestarts=1 systemctl --user show -p NRestarts jackd.service
       await song:drums_2 jack_lsp
-      cuejack record again.wav --connect song --connect-wait 30 --seconds 0.5
+      record again.wav --connect song --connect-wait 30
       cuejack info --loudness again.wav
       cuejack set song quit
       await ActiveState=inactive systemctl --user show -p ActiveState "$unit"

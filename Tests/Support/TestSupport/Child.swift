@@ -73,6 +73,13 @@ package struct CommandResult: Sendable {
     self.output = output
     self.errors = errors
   }
+
+  /// Whether this is the end of a whole recording, or of one that lacks frames because the machine was too busy.
+  package var isRecorded: Bool {
+    let mayLack = errors.contains("not recorded")
+    if mayLack && output.contains("frames of silence") { return status == 1 }
+    return status == 0 || mayLack && status == 1
+  }
 }
 
 /// Runs a command until it exits. `environment` is added to that of the test. It throws if the command

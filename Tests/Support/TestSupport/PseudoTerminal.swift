@@ -152,6 +152,12 @@ package final class PseudoTerminal {
 
   package func send(signal: Int32) { kill(processIdentifier, signal) }
 
+  /// Waits for the exit. What the program has written counts as output and as errors.
+  package func result(seconds: Double = 30) -> CommandResult {
+    let status = wait(seconds: seconds) ?? -1
+    return CommandResult(status: status, output: text, errors: text)
+  }
+
   /// Waits for the exit. Returns the exit code, or nil if the program has not ended after `seconds`. A
   /// signal that ends the program counts as a code that is not 0.
   package func wait(seconds: Double) -> Int32? {

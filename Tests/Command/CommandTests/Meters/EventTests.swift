@@ -117,7 +117,7 @@ import Testing
       let take = folder.appendingPathComponent("take.flac").path
       let result = try cuejack(
         "record", [take, "--server", server.name, "--json", "--seconds", "1.5"])
-      #expect(result.status == 0, "\(result)")
+      #expect(result.isRecorded, "\(result)")
       let events = try events(result.output)
       let started = try files(try event("started", in: events))[0]
       #expect((started["format"] as? String)?.hasPrefix("FLAC, 24-bit") == true)

@@ -138,6 +138,33 @@ import Testing
     }
   }
 
+  /// A port that follows another one, as those of a client that has just appeared, is connected, too.
+  @Test func portsThatFollowAreWaitedFor() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      let server = try JackDaemon(period: 1024)
+      // A machine that is too busy for the clients tries again.
+      for attempt in 1...10 {
+        let player = try Playing(
+          [file.path, "--connect", "late_*", "--connect-wait", "1m", "--server", server.name],
+          in: folder)
+        usleep(300_000)
+        let begin = Date()
+        let first = try CaptureClient(on: server, name: "late_1", channels: 1, capacity: 0)
+        usleep(50_000)
+        let second = try CaptureClient(on: server, name: "late_2", channels: 1, capacity: 0)
+        let isSoon = Date().timeIntervalSince(begin) < 0.12
+        let result = try player.result()
+        #expect(result.status == 0, "\(result)")
+        withExtendedLifetime((first, second)) {}
+        if !isSoon, attempt < 10 { continue }
+        #expect(result.output.contains("  cuejack-play:out_1 -> late_1:in_1\n"), "\(result)")
+        #expect(result.output.contains("  cuejack-play:out_2 -> late_2:in_1\n"), "\(result)")
+        break
+      }
+    }
+  }
+
   @Test func clientsAreNamedAfterTheirFilesOnRequest() throws {
     try withTemporaryFolder { folder in
       let files = try ["drums.wav", "bass: low.wav"].map {

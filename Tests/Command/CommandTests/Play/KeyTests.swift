@@ -160,7 +160,7 @@ import Testing
       try terminal.wait(for: "marker 2 at")
       try terminal.wait(for: "end the recording")
       terminal.type("q")
-      #expect(terminal.wait(seconds: 30) == 0 && terminal.isCooked, "\(terminal.text)")
+      #expect(terminal.result().isRecorded && terminal.isCooked, "\(terminal.text)")
       let sound = try channels(of: URL(fileURLWithPath: file))[0]
       // Where the frames go on with later numbers.
       let steps = zip(sound, sound.dropFirst()).map { $1 - $0 }.filter { $0 != 1 && $0 > 0 }

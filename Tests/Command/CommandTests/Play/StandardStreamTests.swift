@@ -209,6 +209,27 @@ import Testing
     }
   }
 
+  /// A terminal gets no sound, and a format that WAV has not is chosen with another kind of file.
+  @Test func aTerminalGetsNoSound() throws {
+    try withTemporaryFolder { folder in
+      let wave = try WaveFile("a.wav", in: folder, frames: 480)
+      for words in [
+        ["convert", wave.path, "-"], ["record", "-", "--to", "flac"],
+        ["play", wave.path, "--render", "-"],
+      ] {
+        let terminal = try PseudoTerminal(builtProduct(named: "cuejack").path, words)
+        #expect(terminal.wait(seconds: 60) == 64, "\(words)")
+        #expect(terminal.text.contains("sound is not for a terminal"), "\(terminal.text)")
+        #expect(!terminal.text.contains("RIFF"))
+      }
+      for words in ["convert $1 -", "play $1 --render -"] {
+        let result = try shell("$0 \(words) --format opus | wc -c", [wave.path], in: folder)
+        #expect(result.status == 1 && result.output == "0\n", "\(result)")
+        #expect(result.errors.contains("cannot be written\ncuejack: --to chooses"), "\(result)")
+      }
+    }
+  }
+
   /// The headers of files in a pipe leave sizes open, and ffmpeg decodes these files to their ends.
   @Test func everyKindOfFileGoesIntoAPipe() throws {
     try withTemporaryFolder { folder in

@@ -1,6 +1,7 @@
 import CLiblo
 import Control
 import Foundation
+import Synchronization
 import System
 import TestSupport
 import Testing
@@ -191,6 +192,35 @@ import Testing
     let one = OSCSocket.Reach.host(0x0A00_0001)
     #expect(one.accepts(near) && one.accepts(far) && !one.accepts(other))
     #expect(OSCSocket.Reach.everywhere.accepts(other))
+  }
+
+  /// A name that is known later, and changes its address.
+  @Test func aNameIsLookedUpAgain() throws {
+    let addresses = Mutex<[UInt32?]>([nil, 0x0A00_0001, nil, 0x0A00_0002])
+    let host = OSCHost("phone.local", pause: 0) { _ in
+      addresses.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }
+    }
+    let reach = OSCSocket.Reach.named(host)
+    let (first, second) = (
+      OSCAddress(host: 0x0A00_0001, port: 1), OSCAddress(host: 0x0A00_0002, port: 1)
+    )
+    #expect(reach.unknownName == "phone.local" && reach.description.contains("not known yet"))
+    #expect(!reach.accepts(first) && reach.accepts(OSCAddress(port: 1)))
+    try wait(for: "the address") { reach.accepts(first) }
+    #expect(reach.unknownName == nil && reach.description.contains("phone.local (10.0.0.1)"))
+    try wait(for: "another address") { reach.accepts(second) }
+    #expect(!reach.accepts(first))
+    // No question follows at once.
+    let questions = Mutex(0)
+    let patient = OSCSocket.Reach.named(
+      OSCHost("desk.local", pause: 3600) { _ in
+        questions.withLock { $0 += 1 }
+        return nil
+      })
+    for _ in 0..<10 { #expect(!patient.accepts(first)) }
+    #expect(questions.withLock { $0 } == 1)
+    #expect(OSCSocket.Reach(host: "localhost") == .loopback)
+    #expect(OSCSocket.Reach(host: "10.0.0.1").accepts(first))
   }
 
   /// Packets with a source that is not the loopback stand for packets of other hosts.

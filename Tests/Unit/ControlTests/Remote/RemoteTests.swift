@@ -92,6 +92,28 @@ final class RecordingTarget: RemoteSession {
     #expect(target.calls == [])
   }
 
+  /// A pattern that matches values performs nothing, and none saves or quits.
+  @Test(arguments: [
+    ("/cuejack/*", ["title", "count", "frames", "load", "peaks"], []),
+    ("/cuejack/{start,load}", ["load"], []), ("/cuejack/{quit,load}", ["load"], []),
+    ("/cuejack/st*", [], ["/cuejack/start()"]), ("/cuejack/{start,quit}", ["error"], []),
+    ("/cuejack/s*", ["error"], []), ("/cuejack/[q]uit", ["error"], []),
+    ("/cuejack/quit", [], ["/cuejack/quit()"]), ("/cuejack/save", [], ["/cuejack/save()"]),
+  ])
+  func aQueryPerformsNothing(pattern: String, answers: [String], calls: [String]) throws {
+    target.content.withLock {
+      $0.extra = ["quit", "save"].map { RemoteNode($0, .action, summary: "") }
+    }
+    var remote = RemoteMessages(target)
+    let found = try ask(&remote, OSCMessage(pattern))
+    #expect(found.map(\.address) == answers.map { "/cuejack/\($0)" })
+    #expect(target.calls == calls)
+    // The same as a text.
+    let read = try ask(&remote, OSCMessage("/cuejack/get", .string(pattern)))
+    #expect(read.map(\.address) == (calls.isEmpty ? answers : ["error"]).map { "/cuejack/\($0)" })
+    #expect(target.calls == calls)
+  }
+
   @Test(arguments: [
     ("/cuejack/tracks/1/gain", [OSCValue.float(-6)], "/cuejack/tracks/1/gain=-6.0"),
     ("/cuejack/tracks/1/gain", [.int(-6)], "/cuejack/tracks/1/gain=-6.0"),

@@ -23,6 +23,15 @@ import Testing
       rig.run(to: 1024)
       try rig.engine.arm()
       #expect(rig.engine.isPlaying && !rig.engine.isSounding)
+      let words = { (1...2).map { rig.engine.motionWord(ofGroup: $0) } }
+      #expect(words() == ["waiting", "waiting"] && rig.engine.motionWord(ofGroup: 0) == "stopped")
+      #expect(
+        rig.lines == [
+          "groups[frame].trigger: waits until frame 5003, 0 seconds from now",
+          "groups[time].trigger: waits until host time 125000000ns, 0 seconds from now",
+        ])
+      rig.run(to: 5120)
+      #expect(words() == ["playing", "waiting"])
       rig.run(to: 10240)
       #expect(rig.samples(of: "a_1", 0..<5003).allSatisfy { $0 == 0 })
       #expect(rig.samples(of: "a_1", 5003..<8003) == a.samples[0])
@@ -37,7 +46,11 @@ import Testing
         return !rig.engine.isPlaying
       }
       try rig.engine.arm()
-      #expect(rig.lines.count { $0.hasPrefix("groups[") && $0.contains("is past") } == 2)
+      #expect(
+        rig.lines.suffix(2) == [
+          "groups[frame].trigger: frame 5003 is past",
+          "groups[time].trigger: host time 125000000ns is past",
+        ])
       #expect(!rig.engine.isPlaying)
     }
   }
