@@ -69,9 +69,8 @@ plugins: deps ## Builds the LV2 plugins, complete, into .build/lv2 (about 10 s).
 .PHONY: demo
 demo: deps ## Makes three sound files and plays them, locked to one sample, through plugins (about 2 min from a fresh clone).
 	@$(MAKE) --no-print-directory -C Plugins NAMES='preset-eq limiter'
-	Tests/Tools/Gates/build --product make-sessions
-	.build-tests/release/make-sessions sessions/demo
 	Tests/Tools/Gates/build --product cuejack
+	.build-tests/release/cuejack demo --force sessions/demo
 	LV2_PATH="$(CURDIR)/.build/lv2" .build-tests/release/cuejack play \
 	  sessions/demo/drums.wav sessions/demo/bass.aiff sessions/demo/chords.caf \
 	  --plugin 'urn:cuejack:plugins:preset-eq#rock' --plugin urn:cuejack:plugins:limiter
@@ -198,7 +197,7 @@ uninstall: ## Takes away what `install` put there.
 	rm -f "$$root/share/man/man1/cuejack"{,-*}.1 "$$root/$(BASH_COMPLETIONS)/cuejack" \
 	  "$$root/$(FISH_COMPLETIONS)/cuejack.fish" "$$root/$(ZSH_COMPLETIONS)/_cuejack"
 	rm -f "$$root/$(LIBDIR)/"{libAudioToolbox.so,$(SONAME),$(LIBRARY),.debug/$(LIBRARY).debug}
-	rm -rf "$$root/include/cuejack" "$$root/$(LIBDIR)/cuejack" "$$root/$(LIBDIR)/cmake/AudioToolbox" $(foreach plugin,$(PLUGINS),"$$root/lib/lv2/$(plugin)")
+	rm -rf "$$root/share/cuejack" "$$root/include/cuejack" "$$root/$(LIBDIR)/cuejack" "$$root/$(LIBDIR)/cmake/AudioToolbox" $(foreach plugin,$(PLUGINS),"$$root/lib/lv2/$(plugin)")
 
 .PHONY: clean
 clean: ## Removes everything that was built or generated.

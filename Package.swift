@@ -176,11 +176,6 @@ let package = Package(
     .executableTarget(
       name: "cuejack", dependencies: ["Command"], swiftSettings: strict, linkerSettings: runtime),
 
-    // The sound files of the demo.
-    .executableTarget(
-      name: "make-sessions", dependencies: ["CSndfile"], path: "sessions/generator",
-      swiftSettings: strict),
-
     // Small programs to copy from. The C ones have Makefiles of their own.
     .executableTarget(
       name: "player-swift", dependencies: ["AudioToolbox"], path: "Examples/PlayerSwift",
@@ -340,7 +335,7 @@ let package = Package(
       swiftSettings: relaxed),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["CTestSupport", "TestSupport", "make-sessions", "managed-session"],
+      dependencies: ["CTestSupport", "TestSupport", "managed-session"],
       path: "Tests/Command/CommandTests", swiftSettings: relaxed),
     .testTarget(
       name: "APITests", dependencies: ["TestSupport"], path: "Tests/API/APITests",

@@ -1,12 +1,16 @@
 // libjack, as Swift sees it. Variadic functions are wrapped: Swift cannot call them.
+#include <dlfcn.h>
 #include <jack/jack.h>
 #include <jack/metadata.h>
 #include <jack/session.h>
 #include <jack/statistics.h>
 #include <jack/thread.h>
 #include <jack/uuid.h>
+#include <link.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /// A thread of JACK's library that is being created.
@@ -42,6 +46,72 @@ static inline int cue_jack_create_thread(jack_native_thread_t *created,
 /// it frees what its thread of messages is about to use.
 static inline void cue_jack_await_threads(void) {
   jack_set_thread_creator(cue_jack_create_thread);
+}
+
+/// The beginning of the program or shared library that has this code. `_DYNAMIC` is its dynamic
+/// section.
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+
+/// Sends the calls of JACK's functions by the program or shared library that has this code to the
+/// libjack at `path`, which stays loaded: its slots for them are overwritten. No client may be
+/// open, and no other thread may call libjack.
+///
+/// Nothing changes if the library cannot be loaded, lacks a function, or calls are bound in another
+/// way than by slots, nor in a program that AddressSanitizer watches.
+///
+/// @return 1 if the calls go there, else 0.
+static inline int cue_jack_redirect(const char *path) {
+  const ElfW(Rela) *slots = NULL;
+  const ElfW(Sym) *symbols = NULL;
+  const char *names = NULL;
+  size_t count = 0;
+  ElfW(Xword) kind = 0;
+  for (const ElfW(Dyn) *entry = _DYNAMIC; entry->d_tag != DT_NULL; ++entry) {
+    const void *address = (const void *)entry->d_un.d_ptr;
+    switch (entry->d_tag) {
+    case DT_JMPREL:
+      slots = (const ElfW(Rela) *)address;
+      break;
+    case DT_PLTRELSZ:
+      count = entry->d_un.d_val / sizeof(ElfW(Rela));
+      break;
+    case DT_PLTREL:
+      kind = entry->d_un.d_val;
+      break;
+    case DT_SYMTAB:
+      symbols = (const ElfW(Sym) *)address;
+      break;
+    case DT_STRTAB:
+      names = (const char *)address;
+      break;
+    }
+  }
+  if (kind != DT_RELA || !slots || !symbols || !names) return 0;
+  // Its own calls would find the other libjack first without RTLD_DEEPBIND, which AddressSanitizer
+  // refuses.
+  if (dlsym(RTLD_DEFAULT, "__asan_init")) return 0;
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  if (!library) return 0;
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  int found = 0;
+  // The first pass only looks whether all functions are there.
+  for (int pass = 0; pass < 2; ++pass) {
+    for (size_t i = 0; i < count; ++i) {
+      const char *name = names + symbols[slots[i].r_info >> 32].st_name;
+      if (strncmp(name, "jack_", 5) != 0) continue;
+      void *function = dlsym(library, name);
+      void **slot = (void **)((uintptr_t)__ehdr_start + slots[i].r_offset);
+      // Slots are read-only if the linker bound them all at the start.
+      void *start = (void *)((uintptr_t)slot & ~(page - 1));
+      if (!function || mprotect(start, page, PROT_READ | PROT_WRITE) != 0) {
+        dlclose(library);
+        return 0;
+      }
+      if (pass) __atomic_store_n(slot, function, __ATOMIC_RELEASE);
+      ++found;
+    }
+  }
+  return found > 0;
 }
 
 /// Opens a client on the server called `server`, or on the default one if it is NULL, and never

@@ -5,8 +5,8 @@ import System
 
 /// Runs the command with the words of the process's command line, and ends the process.
 ///
-/// Session managers start a program by its name alone, without words: `cuejack-session` is
-/// `cuejack session run`.
+/// NSM's session managers start a program by its name alone, without words: `cuejack-session` is
+/// `cuejack session run`. JACK's may start it without a shell: see `JackSession.joined(_:)`.
 package func runCommand() -> Never {
   // A file that the command opens must not take the number of a standard file.
   var file = unsafe open("/dev/null", O_RDWR)
@@ -23,6 +23,9 @@ private func exitCode(of commandLine: [String]) -> Int32 {
   let program = commandLine.first.map(fileName)
   var words = Array(commandLine.dropFirst())
   if program == NSMClient.sessionProgram { words = ["session", "run"] + words }
+  if words.starts(with: ["session", "run"]), words.contains("--session-id") {
+    words = JackSession.joined(words)
+  }
   // The probe collects what lilv says about a bundle, and a plugin's process has its own output later.
   if words.first != "plugins" || !["probe", "host"].contains(words.dropFirst().first) {
     CommandLog.hushLibraries(isVerbose: words.contains("--verbose"))
@@ -70,7 +73,8 @@ struct Cuejack: ParsableCommand {
       "cuejack help play                          # each subcommand has its help"),
     version: "cuejack \(version)",
     subcommands: [
-      Convert.self, Fx.self, Info.self, Play.self, Plugins.self, Record.self, Session.self,
+      Convert.self, Demo.self, Fx.self, Info.self, Play.self, Plugins.self, Record.self,
+      Session.self,
       SetValue.self,
       ShowGraph.self, ShowOSC.self, WriteManual.self,
     ])

@@ -36,6 +36,30 @@ extension PlaybackQueue {
     set { setParameter(kAudioQueueParam_Pan, newValue) }
   }
 
+  /// The playback rate as a factor, 0.5 to 2, at the same pitch; other values are clamped. It is heard within
+  /// a few hundredths of a second.
+  ///
+  /// ```swift
+  /// try queue.setValue(true, of: .timePitch)  // before the start
+  /// try queue.start()
+  /// queue.rate = 0.75
+  /// queue.pitch = -200
+  /// ```
+  ///
+  /// It has no effect unless the queue plays through the time-pitch processor, which the property
+  /// `timePitch` turns on.
+  public var rate: Float {
+    get { parameter(kAudioQueueParam_PlayRate) }
+    set { setParameter(kAudioQueueParam_PlayRate, newValue) }
+  }
+
+  /// The pitch shift in cents, -2400 to 2400, at the same rate; other values are clamped. It needs the
+  /// time-pitch processor, as `rate` does.
+  public var pitch: Float {
+    get { parameter(kAudioQueueParam_Pitch) }
+    set { setParameter(kAudioQueueParam_Pitch, newValue) }
+  }
+
   private func parameter(_ id: AudioQueueParameterID) -> Float {
     var value: AudioQueueParameterValue = 0
     _ = unsafe AudioQueueGetParameter(reference, id, &value)
@@ -46,7 +70,49 @@ extension PlaybackQueue {
     _ = unsafe AudioQueueSetParameter(reference, id, value)
   }
 
+  // MARK: Levels
+
+  /// The level of one channel in the latest cycle, in decibels from -120 to 0.
+  public struct Level: Hashable, Sendable {
+    /// The root mean square of the samples.
+    public let average: Float
+    /// The largest sample.
+    public let peak: Float
+
+    /// Creates a level.
+    public init(average: Float, peak: Float) {
+      self.average = average
+      self.peak = peak
+    }
+  }
+
+  /// The levels of the queue's channels, gain and balance included; empty unless they are measured.
+  ///
+  /// ```swift
+  /// try queue.setValue(true, of: .levelMetering)
+  /// for level in queue.levels { print("\(level.peak) dB") }
+  /// ```
+  public var levels: [Level] { (try? value(of: .levels)) ?? [] }
+
   // MARK: Properties
+
+  /// How the time-pitch processor changes rate and pitch.
+  public enum TimePitchAlgorithm: Hashable, Sendable, CaseIterable {
+    /// Rate and pitch by themselves, for all kinds of sound.
+    case spectral
+    /// Rate and pitch by themselves, at half the cost, for speech.
+    case timeDomain
+    /// The pitch follows the rate, as on a tape. `PlaybackQueue.pitch` is ignored.
+    case varispeed
+
+    fileprivate var id: UInt32 {
+      switch self {
+      case .spectral: UInt32(kAudioQueueTimePitchAlgorithm_Spectral)
+      case .timeDomain: UInt32(kAudioQueueTimePitchAlgorithm_TimeDomain)
+      case .varispeed: UInt32(kAudioQueueTimePitchAlgorithm_Varispeed)
+      }
+    }
+  }
 
   /// A property of queues and the type of its value.
   public struct Property<Value: Sendable>: Sendable {
@@ -143,8 +209,48 @@ extension PlaybackQueue {
 
 extension PlaybackQueue.Property<Bool> {
   /// True from the first to the last frame of playback. Read-only.
-  public static var isRunning: Self {
-    Self(kAudioQueueProperty_IsRunning, initial: 0 as UInt32, { $0 != 0 }, { $0 ? 1 : 0 })
+  public static var isRunning: Self { flag(kAudioQueueProperty_IsRunning) }
+
+  /// Whether a playback queue plays through the time-pitch processor, which `PlaybackQueue.rate` and
+  /// `PlaybackQueue.pitch` need. Set it while the queue is stopped.
+  public static var timePitch: Self { flag(kAudioQueueProperty_EnableTimePitch) }
+
+  /// Whether the time-pitch processor is bypassed. Set it at any time.
+  public static var timePitchBypass: Self { flag(kAudioQueueProperty_TimePitchBypass) }
+
+  /// Whether levels are measured.
+  public static var levelMetering: Self { flag(kAudioQueueProperty_EnableLevelMetering) }
+
+  private static func flag(_ id: AudioQueuePropertyID) -> Self {
+    Self(id, initial: 0 as UInt32, { $0 != 0 }, { $0 ? 1 : 0 })
+  }
+}
+
+extension PlaybackQueue.Property<PlaybackQueue.TimePitchAlgorithm> {
+  /// How the time-pitch processor works. Set it while the queue is stopped.
+  public static var timePitchAlgorithm: Self {
+    Self(
+      kAudioQueueProperty_TimePitchAlgorithm, initial: 0 as UInt32,
+      { id in Value.allCases.first { $0.id == id } ?? .spectral }, { $0.id })
+  }
+}
+
+extension PlaybackQueue.Property<[PlaybackQueue.Level]> {
+  /// The levels of the channels. Read-only; an error while they are not measured.
+  public static var levels: Self {
+    Self(
+      id: kAudioQueueProperty_CurrentLevelMeterDB,
+      read: { (queue) throws(AudioQueueError) in
+        let bytes = try queue.bytes(kAudioQueueProperty_CurrentLevelMeterDB)
+        return unsafe bytes.withUnsafeBytes { bytes in
+          unsafe bytes.bindMemory(to: AudioQueueLevelMeterState.self).map {
+            PlaybackQueue.Level(average: $0.mAveragePower, peak: $0.mPeakPower)
+          }
+        }
+      },
+      write: { (queue, _) throws(AudioQueueError) in
+        try queue.setBytes([], kAudioQueueProperty_CurrentLevelMeterDB)
+      })
   }
 }
 

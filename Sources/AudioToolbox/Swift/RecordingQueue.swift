@@ -134,6 +134,10 @@ public final class RecordingQueue: Sendable {
   /// True from the first recorded frame until the run's last buffer is delivered.
   public var isRunning: Bool { (try? value(of: .isRunning)) ?? false }
 
+  /// The levels of the queue's channels in the latest cycle; empty unless they are measured. The property
+  /// `levelMetering` turns that on.
+  public var levels: [PlaybackQueue.Level] { (try? value(of: .levels)) ?? [] }
+
   /// The decoder configuration for the packets, complete once a run is over. Empty if the decoder
   /// needs none.
   public var magicCookie: [UInt8] { (try? core.queue.bytes(kAudioQueueProperty_MagicCookie)) ?? [] }

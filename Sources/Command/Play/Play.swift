@@ -51,9 +51,9 @@ struct Play: ParsableCommand {
   var files: [PlayItem] = []
 
   @Option(
-    name: [.customLong("volume"), .customLong("gain")], parsing: .unconditional,
+    name: [.customLong("gain"), .customLong("volume")], parsing: .unconditional,
     help: ArgumentHelp(
-      "The gain: a factor up to 63 or decibels up to 36, such as 0.5 or -6dB. Default: 1.",
+      "The gain: a factor up to 63 or decibels up to 36, such as 0.5 or -6dB; a negative number is in decibels. Default: 1.",
       valueName: "gain"),
     transform: GainValue.init(parsing:))
   var volume: GainValue?

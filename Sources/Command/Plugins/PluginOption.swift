@@ -40,7 +40,8 @@ struct PluginOption: ExpressibleByArgument {
     var values: [String: Float] = [:]
     for setting in parts.2?.split(separator: ",") ?? [] {
       let sides = setting.split(separator: "=")
-      guard sides.count == 2, let value = Float(sides[1]), value.isFinite else { return nil }
+      guard sides.count == 2, let value = Float(withoutDecibels(String(sides[1]))), value.isFinite
+      else { return nil }
       values[String(sides[0])] = value
     }
     self.values = values

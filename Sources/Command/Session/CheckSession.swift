@@ -11,7 +11,7 @@ struct CheckSession: ParsableCommand {
     commandName: "check", abstract: "Check a session's file, names, sounds, plugins and formats.",
     discussion: """
       A syntax error is named with its line and column, any other fault with its path, such as \
-      tracks[3].volume. All faults are listed. The exit code is 1 if there is an error: the \
+      tracks[3].gain. All faults are listed. The exit code is 1 if there is an error: the \
       session cannot run. With a warning it can: a track whose sound file is missing is silent.
       """
         + examples(
@@ -112,7 +112,7 @@ struct CheckSession: ParsableCommand {
       }
     }
     if looksForPlugins {
-      let plugins = PluginCheck(World())
+      let plugins = PluginCheck(.named)
       check.plugin = plugins.faults(of:)
     }
     return check

@@ -17,7 +17,7 @@ struct TrackOptions: ParsableArguments {
   @Option(
     name: .customLong("with"), parsing: .unconditionalSingleValue,
     help: ArgumentHelp(
-      "Set a value of each new track, such as volume=-6 or start.beat=4. Repeatable.",
+      "Set a value of each new track, such as gain=-6 or start.beat=4. Repeatable.",
       valueName: "key=value"))
   var values: [String] = []
 
@@ -59,7 +59,7 @@ struct NewSession: ParsableCommand {
       """
         + examples(
           "cuejack session new duo drums.wav bass.aiff --bpm 96",
-          "cuejack session new set one.wav two.wav --row --with volume=-6"))
+          "cuejack session new set one.wav two.wav --row --with gain=-6"))
 
   @Option(help: "The session's name. Default: the folder's.")
   var name: String?
@@ -99,7 +99,7 @@ struct AddToSession: ParsableCommand {
     commandName: "add", abstract: "Add a track for each file.",
     discussion: onlyExamples(
       "cuejack session add duo chords.caf",
-      "cuejack session add duo chords.caf --with volume=-6 --with start.beat=4"))
+      "cuejack session add duo chords.caf --with gain=-6 --with start.beat=4"))
 
   @Argument(help: "The folder of the session.", completion: .directory)
   var folder: String
@@ -120,12 +120,14 @@ struct SetInSession: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "set", abstract: "Set values by their paths, add elements, and remove them.",
     discussion: """
-      tracks[drums].volume=-6 sets a value, tracks[0].bus=null removes one or restores its default, and \
+      tracks[drums].gain=-6 sets a value, tracks[0].bus=null removes one or restores its default, and \
       'buses+={name: "main"}' adds an element to a list. Elements are given by their name, id or index, \
-      from 0 on. All values are set, or none. sessions/session.schema.json lists the keys.
+      from 0 on. tracks/1/gain is a path, too, whose elements count from 1 as in OSC addresses. \
+      A value in decibels may end in dB. All values are set, or none. session.schema.json, installed in share/cuejack, lists \
+      the keys.
       """
         + examples(
-          "cuejack session set duo 'tracks[drums].volume=-6'",
+          "cuejack session set duo 'tracks[drums].gain=-6'",
           "cuejack session set duo 'buses+={name: \"main\", ports: [\"system:playback_1\"]}'",
           "cuejack session set duo --remove 'tracks[drums]'"))
 
@@ -154,12 +156,12 @@ struct SetInSession: ParsableCommand {
         edits.append(edit)
       }
       for path in remove {
-        let edit = SessionEdit.remove(try SessionPath(path))
+        let edit = SessionEdit.remove(try SessionPath(typed: path))
         try document.apply(edit)
         edits.append(edit)
       }
       if document.plugins.map(\.plugin) != store.document.plugins.map(\.plugin) {
-        let faults = PluginCheck(World()).newFaults(in: document, since: store.document)
+        let faults = PluginCheck(.named).newFaults(in: document, since: store.document)
         if !faults.isEmpty { throw .faults(file: "", SessionFaults(faults).list) }
       }
       for edit in edits { try store.apply(edit) }

@@ -19,7 +19,7 @@ struct SaveSession: ParsableCommand {
 
   @Argument(
     help:
-      "The JACK client of the session, or its address: osc.udp://HOST:PORT/. Default: the only session that runs.",
+      "The JACK client of the session, its folder, or its address: osc.udp://HOST:PORT/. Default: the only session that runs.",
     completion: .sessionClients)
   var client: String?
 

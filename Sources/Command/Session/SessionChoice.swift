@@ -1,5 +1,6 @@
 import ArgumentParser
 import Control
+import Sessions
 import System
 
 /// Choosing the running session that a command controls.
@@ -7,8 +8,8 @@ struct SessionChoice: ParsableArguments {
   @Option(help: "Only a session on this JACK server.", completion: .servers)
   var server: String?
 
-  /// Returns a connection to the session with this client, to the one at this address on another machine, or
-  /// to the only one if it is nil. Prints why and ends the command if there is no such session, or more than
+  /// Returns a connection to the session with this client or in this folder, to the one at this address on
+  /// another machine, or to the only one if it is nil. Prints why and ends the command if there is no such session, or more than
   /// one.
   func connect(client: String?) throws -> RemoteClient {
     if let url = client, url.hasPrefix("osc.udp://") {
@@ -25,7 +26,10 @@ struct SessionChoice: ParsableArguments {
     let running = RunningSessions()
     for remark in running.remarks { Screen.shared.remark(remark) }
     let onServer = running.reports.filter { server == nil || $0.server == server }
-    let chosen = onServer.filter { client == nil || $0.client == client }
+    var chosen = onServer.filter { client == nil || $0.client == client }
+    if chosen.isEmpty, let path = client.flatMap({ resolvedPath($0) }) {
+      chosen = onServer.filter { resolvedPath($0.path) == path }
+    }
     guard chosen.count == 1 else {
       for report in chosen.isEmpty ? onServer : chosen {
         Screen.shared.remark(
@@ -42,7 +46,7 @@ struct SessionChoice: ParsableArguments {
 
   private func complaint(_ client: String?, chosen: Int, of running: Int) -> String {
     if running == 0 { return "no session is running" }
-    if chosen == 0 { return "no running session has the client “\(client ?? "")”" }
+    if chosen == 0 { return "no running session has the client or the folder “\(client ?? "")”" }
     return client == nil
       ? "several sessions are running: name the client of one"
       : "several sessions have that client: say which --server"

@@ -41,7 +41,7 @@ struct SessionScreen {
       if let seconds, DispatchTime.now() >= begin + seconds { break }
       if let engine = session.engine {
         hasPlayed = hasPlayed || engine.isPlaying
-        if isOnce, hasPlayed, !engine.isPlaying, !engine.isPaused { break }
+        if isOnce, hasPlayed, engine.hasPlayedAll { break }
         watch.note(engine.device.loss, server: engine.device.client.serverName)
         if Screen.shared.isTerminal { Screen.shared.draw(lines(engine)) }
       }
@@ -109,7 +109,7 @@ final class SessionKeys: Sendable {
   private static let help = [
     "space  start, stop            p  pause, go on",
     "left, right  5 seconds; with shift, 60      0  the beginning      n  next start of a track",
-    "up, down  select a track      m, s  mute it, or only it      +, -  its volume",
+    "up, down  select a track      m, s  mute it, or only it      +, -  its gain",
     "r  arm or disarm recordings   w  save      q  quit",
   ]
 
@@ -142,8 +142,8 @@ final class SessionKeys: Sendable {
     case "0": run { session throws(SessionRunError) in try session.locate(to: 0) }
     case "m": toggle(track.appending(key: "mute"))
     case "s": toggle(track.appending(key: "solo"))
-    case "+", "=": turn(track.appending(key: "volume"), by: 1)
-    case "-": turn(track.appending(key: "volume"), by: -1)
+    case "+", "=": turn(track.appending(key: "gain"), by: 1)
+    case "-": turn(track.appending(key: "gain"), by: -1)
     case "r": toggleRecordings()
     case "w":
       session.save { outcome in

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Control
+import Sessions
 import System
 
 /// `cuejack set`: sets values of a running session, or performs its actions.
@@ -8,18 +9,20 @@ struct SetValue: ParsableCommand {
     commandName: "set", abstract: "Control a running session.",
     discussion: """
       A target is an OSC address of the session, without /cuejack/ at its beginning, as in \
-      tracks/1/gain=-6. Without a value it is an action, as start. The targets are handled in order; the \
+      tracks/1/gain=-6. A name may stand in place of a number, as in tracks/drums/gain=-6dB, and a path of \
+      the document does as well, as in tracks[drums].gain=-6. Without a value it is an action, as start. The targets are handled in order; the \
       first one that the session refuses ends the command. `cuejack osc` lists them. The exit code is 1 \
       if there is no such session or target, or the session refuses a value.
       """
         + examples(
           "cuejack set duo start",
-          "cuejack set duo tracks/1/gain=-6 locate=12.5"))
+          "cuejack set duo tracks/1/gain=-6 locate=12.5",
+          "cuejack set duo tracks/drums/gain=-6dB"))
 
   @OptionGroup var choice: SessionChoice
 
   @Argument(
-    help: "The JACK client of the session, or its address: osc.udp://HOST:PORT/.",
+    help: "The JACK client of the session, its folder, or its address: osc.udp://HOST:PORT/.",
     completion: .sessionClients)
   var client: String
 
@@ -36,7 +39,7 @@ struct SetValue: ParsableCommand {
     try telling { () throws(RemoteError) in
       // All of them are read before the first one is sent.
       var messages: [OSCMessage] = []
-      for target in targets { messages.append(try Self.message(for: target, byAddress)) }
+      for target in targets { messages.append(try Self.message(for: target, byAddress, session)) }
       for message in messages {
         for remark in try session.send(message) { Screen.shared.remark(printable(remark)) }
       }
@@ -44,11 +47,17 @@ struct SetValue: ParsableCommand {
   }
 
   /// Returns the message for a target with its value.
-  private static func message(for target: String, _ nodes: [Name: RemoteNode])
-    throws(RemoteError) -> OSCMessage
-  {
-    let parts = target.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    let address = RemoteNode.address(of: String(parts[0]))
+  private static func message(
+    for target: String, _ nodes: [Name: RemoteNode], _ session: RemoteClient
+  ) throws(RemoteError) -> OSCMessage {
+    let sign = SessionEdit.sign(of: target)
+    let parts =
+      [target[..<(sign ?? target.endIndex)]]
+      + (sign.map { [target[target.index(after: $0)...]] } ?? [])
+    var address = RemoteNode.address(of: String(parts[0]))
+    if nodes[Name(address)] == nil {
+      address = try session.address(of: String(parts[0])) ?? address
+    }
     guard let node = nodes[Name(address)] else {
       throw .refused(address, "the session has no such address")
     }

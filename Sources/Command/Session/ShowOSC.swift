@@ -22,7 +22,7 @@ struct ShowOSC: ParsableCommand {
 
   @Argument(
     help:
-      "The JACK client of the session, or its address: osc.udp://HOST:PORT/. Default: the only one that runs.",
+      "The JACK client of the session, its folder, or its address: osc.udp://HOST:PORT/. Default: the only one that runs.",
     completion: .sessionClients)
   var client: String?
 

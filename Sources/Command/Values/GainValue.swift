@@ -1,7 +1,8 @@
 import ArgumentParser
+import Sessions
 import System
 
-/// A gain as people type it: a factor, such as `0.5`, or decibels, such as `-6dB`.
+/// A gain as people type it: a factor, such as `0.5`, or decibels, such as `-6dB` or `-6`.
 struct GainValue: Equatable, Sendable {
   /// The factor for samples.
   let factor: Float
@@ -26,9 +27,9 @@ struct GainValue: Equatable, Sendable {
   init?(_ text: String) {
     let word = text.lowercased()
     let factor: Float
-    if word.hasSuffix("db") {
-      let number = word.dropLast(2).reversed().drop { $0 == " " }.reversed()
-      guard let decibels = Double(String(number)), decibels.isFinite else { return nil }
+    // No factor is negative.
+    if word.hasSuffix("db") || word.hasPrefix("-") {
+      guard let decibels = Double(withoutDecibels(word)), decibels.isFinite else { return nil }
       factor = System.factor(decibels: decibels)
     } else {
       guard let number = Float(word) else { return nil }

@@ -145,7 +145,7 @@ package final class JackSession: Sendable {
     _ patience: Double
   ) -> Bool {
     let command = session.restoreCommand(folder: folder, clientID: event.clientID)
-    let line = commandLine(command)
+    let line = commandLine(command, for: event.folder)
     do throws(ManagerError) {
       try check(line, clientID: event.clientID)
       try save(event, status, session, patience)
@@ -201,20 +201,49 @@ extension JackSession {
   /// What stands for the session's folder in a command line. The manager's shell replaces it.
   package static let folder = "${SESSION_DIR}"
 
+  /// Characters that need no quotation marks.
+  private static let plain = Set(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%")
+
   /// Returns words as a command line for the shell. Only `${SESSION_DIR}` is left for the shell to
   /// replace.
-  package static func commandLine(_ words: [String]) -> String {
-    words.map(quoted).joined(separator: " ")
+  ///
+  /// qjackctl has no shell: it replaces `${SESSION_DIR}` and splits the line at its spaces. A word without
+  /// need of them has no quotation marks, therefore.
+  ///
+  /// - Parameter place: The folder that replaces `${SESSION_DIR}`.
+  package static func commandLine(_ words: [String], for place: String) -> String {
+    words.map { quoted($0, place) }.joined(separator: " ")
   }
 
-  private static func quoted(_ word: String) -> String {
-    let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,+@%"
-    if !word.isEmpty, word.allSatisfy({ plain.contains($0) }) { return word }
+  private static func quoted(_ word: String, _ place: String) -> String {
+    let replaced = word.replacing(folder, with: place)
+    if !word.isEmpty, replaced.allSatisfy({ plain.contains($0) }) { return word }
     if !word.contains(folder) { return "'" + word.replacing("'", with: #"'\''"#) + "'" }
     let parts = word.split(separator: folder, omittingEmptySubsequences: false).map { part in
       part.map { #"\"$`"#.contains($0) ? #"\\#($0)"# : "\($0)" }.joined()
     }
     return "\"" + parts.joined(separator: folder) + "\""
+  }
+
+  /// Returns the words of a command line that a manager without a shell has split at its spaces: words
+  /// between quotation marks are joined, and the marks are left out.
+  package static func joined(_ pieces: [String]) -> [String] {
+    var words: [String] = []
+    var rest = pieces[...]
+    while let piece = rest.popFirst() {
+      guard let mark = piece.first, mark == "\"" || mark == "'" else {
+        words.append(piece)
+        continue
+      }
+      var word = piece
+      while word.count == 1 || word.last != mark, let next = rest.popFirst() { word += " " + next }
+      word = String(word.dropFirst().dropLast(word.count > 1 && word.last == mark ? 1 : 0))
+      words.append(
+        mark == "'"
+          ? word.replacing(#"'\''"#, with: "'") : word.replacing(/\\(["\\$`])/) { $0.output.1 })
+    }
+    return words
   }
 
   /// Checks what JACK asks of a command line.

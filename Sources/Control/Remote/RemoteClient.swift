@@ -42,6 +42,26 @@ package final class RemoteClient {
     }
   }
 
+  /// Returns the address of a track, bus, recording or group that is given by its name, or of a value that is
+  /// given by its path in the document: `tracks/drums/gain` and `tracks[drums].gain` are `tracks/1/gain`.
+  ///
+  /// - Returns: Nil if there is no such name or path.
+  package func address(of target: String) throws(RemoteError) -> String? {
+    guard let path = try? SessionPath(typed: target), let address = path.address else { return nil }
+    var parts = address.split(separator: "/").map { String($0) }
+    if let name = path.steps[1].word {
+      let root = "\(RemoteNode.root)/\(parts[0])/"
+      let found = try values(of: "\(root)*/name").first {
+        $0.arguments.first?.text?.isSameName(as: name) == true
+      }
+      guard let found else { return nil }
+      parts[1] = String(found.address.dropFirst(root.count).prefix { $0 != "/" })
+    }
+    // Documents of earlier versions called a track's gain its volume.
+    if parts.count == 3, parts[2] == "volume" { parts[2] = "gain" }
+    return RemoteNode.address(of: parts.joined(separator: "/"))
+  }
+
   /// Returns the values of an address, or of all addresses of a pattern.
   package func values(of address: String) throws(RemoteError) -> [OSCMessage] {
     try ask(OSCMessage("/cuejack/get", .string(address)))

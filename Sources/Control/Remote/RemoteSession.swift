@@ -187,7 +187,7 @@ extension RemoteNode {
       default:
         if tag == "h", let whole = Int64(part) {
           values.append(.long(whole))
-        } else if let number = Double(part) {
+        } else if let number = Double(unit == "dB" ? withoutDecibels(part) : part) {
           values.append(.double(number))
         } else {
           throw refusal("it takes \(Self.words(for: tag)), and “\(part)” was given")

@@ -113,7 +113,7 @@ extension RemoteControl {
         _, engine in [.string(engine.failure(ofTrack: index))]
       },
       .value(
-        "\(name)/gain", path.appending(key: "volume"), types: "f", range: -120...24, unit: "dB",
+        "\(name)/gain", path.appending(key: "gain"), types: "f", range: -120...24, unit: "dB",
         "the gain of track \(index + 1)"
       ) { .float(Float($0.tracks[index].volume)) },
       .value(

@@ -37,9 +37,9 @@ package enum JackLibrary {
   /// seconds in every other program. PipeWire's library frees its threads and modules when the
   /// process ends, and crashes if a cycle runs or a client opens or closes meanwhile (seen with
   /// 1.4.2).
-  fileprivate static func end() {
+  static func end() {
     // A forked process has a copy of its parent's memory, but neither its threads nor its clients.
-    guard user.load(ordering: .relaxed) == getpid() else { return }
+    guard user.exchange(0, ordering: .relaxed) == getpid() else { return }
     LastSounds.shared.wait()
     // If the process thread ends the process, jack_client_close cancels that thread and joins it.
     _ = pthread_setcancelstate(CInt(PTHREAD_CANCEL_DISABLE), nil)

@@ -44,7 +44,7 @@ extension JackServer {
     if PipeWire.isLibrary { return PipeWire.isRunning }
     if Self.runningNames.contains(name) { return true }
     return requestedName == nil && environmentVariable("JACK_NO_START_SERVER") == nil
-      && !PipeWire.isRunning && findProgram("jackd") != nil
+      && (isPipeWireInstead || !PipeWire.isRunning && findProgram("jackd") != nil)
   }
 
   /// The ports of the server's clients in the server's order; none if no server of this name runs. The

@@ -95,7 +95,10 @@ package struct JackServer: Server {
     if let requestedName { throw .unknownServer(requestedName) }
     if unsafe getenv("JACK_NO_START_SERVER") != nil { throw .notRunning(server) }
     if PipeWire.isLibrary { throw .pipeWireNotRunning(socket: PipeWire.socketPath) }
-    if isPipeWireInstead { throw .pipeWireRuns }
+    if isPipeWireInstead {
+      guard PipeWire.join() else { throw .pipeWireRuns }
+      return try open(name, on: server)
+    }
     let started = try StartedServer.start(named: server)
     let deadline = HostTime.now + 20_000_000_000
     while true {
@@ -116,7 +119,7 @@ package struct JackServer: Server {
 
   /// True if PipeWire should be used instead of starting a jackd. Its daemon runs, its JACK library
   /// is installed, this process uses another library, and no jackd was requested.
-  private var isPipeWireInstead: Bool {
+  var isPipeWireInstead: Bool {
     if PipeWire.isLibrary || requestedName != nil
       || environmentVariable("JACK_DEFAULT_SERVER") != nil
       || environmentVariable("JACK_NO_START_SERVER") != nil
@@ -215,12 +218,14 @@ package struct JackServer: Server {
   }
 
   /// Routes the JACK library's messages to the log instead of standard error.
-  static let quietLibrary: Void = {
+  static let quietLibrary: Void = quietenLibrary()
+
+  static func quietenLibrary() {
     unsafe jack_set_error_function { text in
       if let text = unsafe text { log.debug("libjack: \(unsafe String(cString: text))") }
     }
     unsafe jack_set_info_function { text in
       if let text = unsafe text { log.debug("libjack: \(unsafe String(cString: text))") }
     }
-  }()
+  }
 }

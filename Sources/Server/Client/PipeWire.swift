@@ -1,18 +1,35 @@
 import CJack
 import Glibc
+import Logging
 import System
 
 /// PipeWire, whose JACK library and daemon replace JACK's.
 package enum PipeWire {
-  /// True if the JACK library of this process is PipeWire's.
-  package static let isLibrary = libraryVersion.contains("PipeWire")
+  /// True if the JACK library in use is PipeWire's: the process was started with it, or has joined it.
+  package static var isLibrary: Bool { libraryVersion.contains("PipeWire") }
 
-  /// Version of the process's JACK library, such as “3.1.4.2 (using PipeWire 1.4.2)”.
-  private static let libraryVersion = unsafe String(cString: jack_get_version_string())
+  /// Version of the JACK library in use, such as “3.1.4.2 (using PipeWire 1.4.2)”.
+  private static var libraryVersion: String { unsafe String(cString: jack_get_version_string()) }
+
+  /// Path of PipeWire's JACK library, which the dynamic linker completes.
+  private static let library = "/usr/$LIB/pipewire-0.3/jack/libjack.so.0"
+
+  /// Uses PipeWire's JACK library from now on, as `pw-jack` does from a program's start. Call it under
+  /// `JackLibrary.alone`.
+  ///
+  /// - Returns: False if a client is open, or the library cannot be used: nothing has changed then.
+  static func join() -> Bool {
+    guard JackClient.open.isEmpty, unsafe cue_jack_redirect(library) == 1 else { return false }
+    JackServer.quietenLibrary()
+    // The linker ends this library before ours, which has loaded it.
+    atexit { JackLibrary.end() }
+    log.info("no jackd is running, but PipeWire is: using PipeWire's JACK library")
+    return true
+  }
 
   /// True if the library calls the shutdown callback only when its connection to the daemon is broken.
   /// Versions before 1.0 call it for harmless errors as well.
-  static let tellsBrokenConnections = libraryVersion.contains(#/PipeWire [1-9]/#)
+  static var tellsBrokenConnections: Bool { libraryVersion.contains(#/PipeWire [1-9]/#) }
 
   /// Path of the daemon's socket, found as PipeWire's library does; nil if no environment variable
   /// tells it.

@@ -134,7 +134,7 @@ package struct SessionTrack: SessionRecord {
   package var name = ""
   /// Paths, relative to the session's folder or absolute. They play one after another.
   package var files: [String] = []
-  /// Volume in dB.
+  /// Gain in dB.
   package var volume = 0.0
   package var mute = false
   package var solo = false
@@ -174,7 +174,7 @@ package struct SessionTrack: SessionRecord {
       "Path of the sound file, or a list of paths of files that play in a row without a gap.",
       isRequired: true, synonyms: ["files", "path"]),
     Field(
-      "volume", \.volume, .decibels, "Volume in dB.", synonyms: ["gain", "level", "db"]),
+      "gain", \.volume, .decibels, "Gain in dB.", synonyms: ["level", "db"], earlierKey: "volume"),
     Field("mute", \.mute, .flag, "Whether the track is silent.", synonyms: ["muted"]),
     Field(
       "solo", \.solo, .flag, "Whether all tracks without solo are silent.", synonyms: ["soloed"]),

@@ -24,7 +24,7 @@ package enum SessionEdit: Sendable, Equatable {
     var left = text.utf8[..<sign]
     let isAddition = left.last == UInt8(ascii: "+")
     if isAddition { left.removeLast() }
-    let path = try SessionPath(String(Substring(left)))
+    let path = try SessionPath(typed: String(Substring(left)))
     let shape = try document.shape(at: path)
     let value = try shape.value(
       from: String(text[text.utf8.index(after: sign)...]), at: path, isElement: isAddition)
@@ -32,7 +32,7 @@ package enum SessionEdit: Sendable, Equatable {
   }
 
   /// Returns the first equals sign that is not inside brackets.
-  private static func sign(of text: String) -> String.Index? {
+  package static func sign(of text: String) -> String.Index? {
     var depth = 0
     for index in text.utf8.indices {
       switch text.utf8[index] {
@@ -282,12 +282,13 @@ extension SessionDocument {
     guard let step = steps.first else { return try body(&slot, shape, absent) }
     let rest = steps.dropFirst()
     let done = SessionPath(Array(path.steps.prefix(path.steps.count - rest.count)))
-    func visitMember(_ key: String, _ shape: SessionShape, _ usual: JSONValue?)
-      throws(SessionError)
-    {
+    func visitMember(
+      _ key: String, _ shape: SessionShape, _ usual: JSONValue?, earlier: String? = nil
+    ) throws(SessionError) {
       var members = (slot ?? absent)?.members ?? [:]
       // Taken out, so that the member is changed in place.
       var member = members.removeValue(forKey: key)
+      if let earlier, let value = members.removeValue(forKey: earlier) { member = member ?? value }
       try visit(&member, shape, usual, rest, path, body)
       members[key] = member
       slot = .table(members)
@@ -297,7 +298,7 @@ extension SessionDocument {
       guard case .key(let key) = step, let field = record[key] else {
         throw unknown(step, among: record.fields, at: done)
       }
-      try visitMember(key, field.shape, field.absent)
+      try visitMember(field.key, field.shape, field.absent, earlier: field.earlierKey)
     case .choice(let fields):
       guard case .key(let key) = step, let field = fields.first(where: { $0.key == key }) else {
         throw unknown(step, among: fields, at: done)
@@ -365,7 +366,7 @@ extension SessionDocument {
 
 extension SessionPath.Step {
   /// The key or name; nil for an index.
-  var word: String? {
+  package var word: String? {
     switch self {
     case .key(let word), .name(let word): word
     case .index: nil
@@ -382,6 +383,10 @@ extension SessionShape {
     case .text, .word: return .text(text)
     case .texts where !text.hasPrefix("["): return .text(text)
     default: break
+    }
+    var text = text
+    if case .number(_, let unit) = self, unit == "dB" || unit.isEmpty {
+      text = withoutDecibels(text)
     }
     do throws(JSON5Fault) {
       return try JSON5Parser.parse(Array(text.utf8))

@@ -90,6 +90,58 @@ package struct SessionPath: Sendable, Hashable {
     }
   }
 
+  /// Parses a path as people type it: also as an OSC address, such as `tracks/1/gain` or
+  /// `tracks/drums/plugins/1/threshold`, in which elements count from 1.
+  ///
+  /// - Throws: `SessionError.edit`.
+  package init(typed text: String) throws(SessionError) {
+    guard let slash = text.firstIndex(of: "/"), !text[..<slash].contains("["),
+      text.utf8.count <= Self.mostBytes
+    else {
+      self = try SessionPath(text)
+      return
+    }
+    var parts = text.split(separator: "/").map { String($0) }
+    if text.hasPrefix("/"), parts.first == "cuejack" { parts.removeFirst() }
+    func element(_ part: String) throws(SessionError) -> Step {
+      guard let number = Int(part) else { return Self.isKey(part) ? .key(part) : .name(part) }
+      guard number > 0 else {
+        throw .edit(path: excerpt(text), reason: "elements of an address count from 1")
+      }
+      return .index(number - 1)
+    }
+    steps = []
+    if parts.count > 1 { steps = [.key(parts[0]), try element(parts[1])] }
+    switch parts.dropFirst(2).first {
+    case "plugins" where parts.count == 4:
+      steps += [.key("chain"), try element(parts[3])]
+    case "plugins" where parts.count == 5:
+      steps += [.key("chain"), try element(parts[3]), .key("parameters"), .name(parts[4])]
+    case "bypass" where parts.count == 4:
+      steps += [.key("chain"), try element(parts[3]), .key("bypass")]
+    default: steps += parts.dropFirst(steps.count).map { .key($0) }
+    }
+  }
+
+  /// The path as an OSC address without its root; nil if the document alone has such a value.
+  package var address: String? {
+    guard steps.count > 2, case .key(let list) = steps[0] else { return nil }
+    func part(_ step: Step) -> String {
+      switch step {
+      case .index(let index): "\(index + 1)"
+      case .key(let word), .name(let word): word
+      }
+    }
+    let owner = "\(list)/\(part(steps[1]))"
+    switch steps.dropFirst(2).map(part) {
+    case let rest where rest.count == 4 && rest[0] == "chain" && rest[2] == "parameters":
+      return "\(owner)/plugins/\(rest[1])/\(rest[3])"
+    case let rest where rest.count == 3 && rest[0] == "chain" && rest[2] == "bypass":
+      return "\(owner)/bypass/\(rest[1])"
+    case let rest: return "\(owner)/\(rest.joined(separator: "/"))"
+    }
+  }
+
   private static func bracket(
     _ rest: inout Substring.UTF8View, _ failure: (String) -> SessionError
   ) throws(SessionError) -> Step {

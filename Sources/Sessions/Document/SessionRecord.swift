@@ -103,7 +103,7 @@ extension SessionRecord {
     guard let members = json.members else { return nil }
     self.init()
     for field in Self.fields {
-      if let value = members[field.shape.key] { field.read(&self, value) }
+      if let value = field.shape.value(in: members) { field.read(&self, value) }
     }
   }
 
@@ -145,12 +145,13 @@ package struct Field<Owner: SessionRecord>: Sendable {
   /// A field with a default, which is not written.
   init<Value: SessionValue>(
     _ key: String, _ property: any WritableKeyPath<Owner, Value> & Sendable, _ shape: SessionShape,
-    _ summary: String, isRequired: Bool = false, synonyms: [String] = []
+    _ summary: String, isRequired: Bool = false, synonyms: [String] = [],
+    earlierKey: String? = nil
   ) {
     let absent = Owner()[keyPath: property]
     self.shape = FieldShape(
       key: key, shape: shape, isRequired: isRequired, absent: isRequired ? nil : absent.json,
-      summary: summary, synonyms: synonyms)
+      summary: summary, synonyms: synonyms, earlierKey: earlierKey)
     read = { owner, json in
       if let value = Value(json: json) { owner[keyPath: property] = value }
     }

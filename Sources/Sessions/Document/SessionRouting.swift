@@ -31,7 +31,8 @@ package struct SessionPlugin: SessionRecord {
       "id", \.id, .text(.id), "Id, unique in the session. It names the folder of the state.",
       isRequired: true, synonyms: ["name"]),
     Field(
-      "uri", \.uri, .text(.uri), "URI of the LV2 plugin.", isRequired: true,
+      "uri", \.uri, .text(.plugin), "The LV2 plugin: its URI, the end of that, or its name.",
+      isRequired: true,
       synonyms: ["plugin", "url"]),
     Field("preset", \.preset, .text(.uri), "URI of the preset that is loaded first."),
     Field(
@@ -74,7 +75,8 @@ package struct SessionBus: SessionRecord {
   package static let fields: [Field<Self>] = [
     Field("name", \.name, .text(.name), "Name, unique among the buses.", isRequired: true),
     Field("channels", \.channels, .integer(1...64, unit: "channels"), "Number of channels."),
-    Field("gain", \.gain, .decibels, "Gain in dB.", synonyms: ["volume", "level", "db"]),
+    Field(
+      "gain", \.gain, .decibels, "Gain in dB.", synonyms: ["level", "db"], earlierKey: "volume"),
     Field("mute", \.mute, .flag, "Whether the bus is silent.", synonyms: ["muted"]),
     Field(
       "chain", \.chain, .plugins, "Plugins that process the sum, in order.",
@@ -183,7 +185,7 @@ package struct SessionMapping: SessionRecord {
       "The controller: cc7, cc7@2 for channel 2 alone, or nrpn300@1.", isRequired: true,
       synonyms: ["cc", "source"]),
     Field(
-      "target", \.target, .text(.target), "Path of the value, such as tracks[drums].volume.",
+      "target", \.target, .text(.target), "Path of the value, such as tracks[drums].gain.",
       isRequired: true, synonyms: ["to", "path"]),
     Field(
       "low", \.low, .number(-1e30...1e30, unit: ""),

@@ -65,6 +65,12 @@ extension TextRule {
       } && !hasControls(text)
   }
 
+  /// A plugin: its URI, the end of that, or its name.
+  static let plugin = TextRule(
+    "a plugin's URI, the end of that, or its name", pattern: "^[^\\u0000-\\u001f\\u007f]+$",
+    upTo: 1024
+  ) { !$0.isEmpty && !hasControls($0) }
+
   /// The symbol of a plugin's control, or the URI of a parameter.
   static let symbol = TextRule(
     "an LV2 symbol or the URI of a parameter", pattern: "^[^\\s]+$", upTo: 1024
@@ -83,7 +89,7 @@ extension TextRule {
 
   /// The path of a field of the session.
   static let target = TextRule(
-    "the path of a number or switch, such as tracks[drums].volume",
+    "the path of a number or switch, such as tracks[drums].gain",
     pattern:
       #"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*|\[("([^"\\]|\\.)*"|[^\]"][^\]]*)\])*$"#,
     upTo: 1024
@@ -127,6 +133,12 @@ extension SessionShape {
   static let beat = SessionShape.number(0...1_000_000_000, unit: "beats")
   static let plugins = SessionShape.list(of: .record(SessionPlugin.shape), upTo: 64)
   static let ports = SessionShape.list(of: .text(.port), upTo: 256)
+}
+
+/// Returns the text of a number without `dB` at its end: `-6dB` and `-6 dB` mean -6.
+package func withoutDecibels(_ text: String) -> String {
+  guard text.lowercased().hasSuffix("db") else { return text }
+  return String(text.dropLast(2).reversed().drop { $0 == " " }.reversed())
 }
 
 /// A MIDI controller: a continuous controller or a non-registered parameter number. Written as

@@ -87,6 +87,11 @@ package enum SessionSchema {
       member["description"] = .text(summary(of: field))
       if let absent = field.absent, !isEmpty(absent) { member["default"] = absent }
       members[field.key] = .table(member)
+      if let earlier = field.earlierKey {
+        member["deprecated"] = .flag(true)
+        member["description"] = .text("The earlier name of \(field.key).")
+        members[earlier] = .table(member)
+      }
     }
     return .table(members)
   }

@@ -32,6 +32,13 @@ package struct FieldShape: Sendable {
   package let summary: String
   /// Other words for the key that people try.
   let synonyms: [String]
+  /// An earlier key, which documents and paths may still have.
+  var earlierKey: String?
+
+  /// Returns the field's value among the members of an object; nil if it is absent.
+  func value(in members: [String: JSONValue]) -> JSONValue? {
+    members[key] ?? earlierKey.flatMap { members[$0] }
+  }
 }
 
 /// The shape of an object with a fixed set of keys.
@@ -44,10 +51,13 @@ package final class RecordShape: Sendable {
   package init(_ name: String, _ fields: [FieldShape]) {
     self.name = name
     self.fields = fields
-    indices = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($1.key, $0) })
+    indices = Dictionary(
+      uniqueKeysWithValues: fields.enumerated().flatMap { index, field in
+        [field.key, field.earlierKey].compactMap { $0 }.map { ($0, index) }
+      })
   }
 
-  /// Returns the field with a key.
+  /// Returns the field with a key, which may be its earlier one.
   package subscript(_ key: String) -> FieldShape? { indices[key].map { fields[$0] } }
 }
 
@@ -151,7 +161,11 @@ extension SessionShape {
     }
     for field in record.fields {
       let path = path.appending(key: field.key)
-      if let value = members[field.key] {
+      if let earlier = field.earlierKey, members[earlier] != nil, members[field.key] != nil {
+        faults.append(
+          SessionFault(.error, path, "“\(earlier)” is its earlier name: leave one of them out"))
+      }
+      if let value = field.value(in: members) {
         field.shape.check(value, at: path, &faults)
       } else if field.isRequired {
         faults.append(SessionFault(.error, path, "it is missing: \(field.shape.wanted)"))

@@ -13,7 +13,7 @@ package struct PluginCheck {
   package func faults(of plugin: SessionPlugin) -> [SessionFault] {
     let description: PluginDescription
     do throws(HostError) {
-      description = try world.description(of: plugin.uri)
+      description = try world.description(of: world.uri(named: plugin.uri) ?? plugin.uri)
     } catch {
       return [SessionFault(.error, SessionPath([.key("uri")]), error.description)]
     }

@@ -42,6 +42,18 @@ extension SessionEngine {
     !isPlaying && runs.withLock { $0.contains { $0.motion == .paused } }
   }
 
+  /// Whether no sound is left to be heard: no group plays one or is paused. A session without sounds has
+  /// played all unless it records.
+  package var hasPlayedAll: Bool {
+    let waits = runs.withLock { runs in
+      runs.contains { run in
+        run.motion == .paused
+          || run.motion == .playing && run.tracks.contains { players[$0] != nil }
+      }
+    }
+    return !waits && (!isRecording || players.contains { $0 != nil })
+  }
+
   /// The position of a group in device frames: the present one while it plays, else that of the next start.
   /// While the server is away it stands still.
   package func position(ofGroup index: Int) -> Int64 {

@@ -199,6 +199,7 @@ extension SessionEngine {
           self.failure(ofRecording: entry.name) == nil
         {
           // One that never started, or that comes after a take, is nothing to tell of.
+          options.onFailure()
           options.onMessage("recordings[\(entry.name)]: nothing was recorded")
         }
         continue

@@ -175,6 +175,11 @@ package struct SessionMixer: Sendable {
     throws(SessionError) -> PluginChoice
   {
     var choice = PluginChoice(uri: plugin.uri, preset: plugin.preset)
+    do throws(HostError) {
+      choice.uri = try world.uri(named: plugin.uri) ?? plugin.uri
+    } catch {
+      throw .faults(file: "", [SessionFault(.error, .root, error.description)])
+    }
     choice.isIsolated = plugin.isolate
     choice.isTrusted = plugin.trust
     if let state = plugin.state {

@@ -9,6 +9,7 @@ import Testing
       #include <AudioToolbox/AudioToolbox.h>
       #include <CoreFoundation/CoreFoundation.h>
       #include <dispatch/dispatch.h>
+      #include <math.h>
       #include <stdio.h>
       #include <string.h>
 
@@ -50,7 +51,8 @@ import Testing
         if (AudioQueueStop(queue, true)) return 8;
         if (AudioQueueDispose(queue, true)) return 9;
         if (AudioFileClose(file)) return 10;
-        printf("%d %.0f %u %u %d\\n", answer, format.mSampleRate, (unsigned)packets,
+        // Frameworks of Apple's systems have the functions of libm.
+        printf("%d %.0f %u %u %d\\n", answer, round(pow(sqrt(format.mSampleRate), argc)), (unsigned)packets,
                (unsigned)ready, played);
         return 0;
       }

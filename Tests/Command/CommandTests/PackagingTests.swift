@@ -19,6 +19,13 @@ import Testing
     #expect(text(of: URL(fileURLWithPath: file)).contains("\nIcon=org.cuejack.session\n"))
   }
 
+  /// The help of `session set` names it.
+  @Test func theSchemaOfSessionsIsInstalled() throws {
+    let file = try Self.installed("share/cuejack/session.schema.json")
+    let published = repository.appendingPathComponent("sessions/session.schema.json")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == Data(contentsOf: published))
+  }
+
   @Test func theAppStreamDataAreValid() throws {
     let file = try Self.installed("share/metainfo/org.cuejack.session.metainfo.xml")
     let result = try run("appstreamcli", ["validate", "--no-net", file])

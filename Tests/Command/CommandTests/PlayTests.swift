@@ -287,9 +287,12 @@ import Testing
     let plugins = words.filter { !$0.hasPrefix("sessions/demo/") }
     #expect(files.count == 3 && plugins.count { $0 == "--plugin" } == 2 && plugins.count == 4)
     try withTemporaryFolder { folder in
-      let made = try run(
-        builtProduct(named: "make-sessions").path, ["sessions/demo"], folder: folder)
+      let demo = folder.path + "/sessions/demo"
+      let made = try cuejack("demo", [demo])
       try #require(made.status == 0, "\(made.errors)")
+      // A second time, nothing is replaced.
+      let again = try cuejack("demo", [demo])
+      #expect(again.status == 1 && again.errors.contains("--force replaces it"), "\(again)")
       let server = try JackDaemon(period: 1024)
       let paths = files.map { folder.appendingPathComponent($0).path }
       let result = try play(

@@ -112,7 +112,8 @@ import Testing
     #expect(!text(of: first.output).contains("set"))
     let wrong = try stage.cuejack("set", "nobody", "start")
     #expect(
-      wrong.status == 1 && wrong.errors.contains("no running session has the client “nobody”"))
+      wrong.status == 1
+        && wrong.errors.contains("no running session has the client or the folder “nobody”"))
     let server = try stage.cuejack("osc", "deck", "--server", "another")
     #expect(server.status == 1 && server.errors == "cuejack: no session is running\n")
     // Graphs and sessions are apart.

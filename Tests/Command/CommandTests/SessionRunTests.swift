@@ -7,7 +7,7 @@ import Testing
   @Test(arguments: ["duo", "mix", "record"]) func anExampleRuns(name: String) throws {
     try withTemporaryFolder { folder in
       let demo = folder.appendingPathComponent("demo")
-      #expect(try run(builtProduct(named: "make-sessions").path, [demo.path]).status == 0)
+      #expect(try cuejack("demo", [demo.path]).status == 0)
       let session = folder.appendingPathComponent(name)
       try FileManager.default.copyItem(
         at: repository.appendingPathComponent("sessions/\(name)"), to: session)
@@ -55,6 +55,96 @@ import Testing
       let output = folder.appendingPathComponent("song.wav").path
       let rendered = try cuejack("session", ["render", session, "--output", output])
       #expect(rendered.status == 1 && rendered.errors.contains(" s missing "), "\(rendered)")
+    }
+  }
+
+  /// There is nothing to play, or nothing left beside a track without sound.
+  @Test func onceEndsWithoutSound() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      let (empty, mixed) = (folder.path + "/empty", folder.path + "/mixed")
+      #expect(try cuejack("session", ["new", empty]).status == 0)
+      #expect(try cuejack("session", ["new", mixed, file.path, file.path]).status == 0)
+      let groups = [
+        "tracks[1].file=gone.wav", "groups+={name: 'x', tracks: ['a']}",
+      ]
+      #expect(try cuejack("session", ["set", mixed] + groups).status == 0)
+      let jack = try JackDaemon(rate: 48000, period: 256)
+      for session in [empty, mixed] {
+        let result = try cuejack(
+          "session", ["run", session, "--server", jack.name, "--play", "--once", "--no-remote"],
+          environment: ["NSM_URL": ""])
+        #expect(result.status == 0, "\(session): \(result)")
+      }
+    }
+  }
+
+  @Test func anArmedRecordingWithoutAFrameEndsWithOne() throws {
+    try withTemporaryFolder { folder in
+      let session = folder.path + "/take"
+      #expect(try cuejack("session", ["new", session]).status == 0)
+      let set = try cuejack(
+        "session",
+        [
+          "set", session,
+          "recordings+={name: 'a', file: 'a.wav', ports: ['system:capture_1'], armed: true}",
+        ])
+      #expect(set.status == 0, "\(set)")
+      let jack = try JackDaemon(rate: 48000, period: 1024)
+      let running = try Playing(
+        "session", ["run", session, "--server", jack.name], in: folder,
+        environment: ["NSM_URL": "", "XDG_RUNTIME_DIR": folder.path])
+      try running.wait(for: "client take")
+      let start = try cuejack(
+        "set", [session, "start/at=9000000000"],
+        environment: ["XDG_RUNTIME_DIR": folder.path])
+      #expect(start.status == 0, "\(start)")
+      #expect(
+        try cuejack("set", [session, "quit"], environment: ["XDG_RUNTIME_DIR": folder.path]).status
+          == 0)
+      let result = try running.result()
+      #expect(
+        result.status == 1 && result.errors.contains("recordings[a]: nothing was recorded"),
+        "\(result)")
+    }
+  }
+
+  /// The folder stands for the client, a name for the number of a track, and the end of a URI for a plugin.
+  @Test func namesAreTakenWhereNumbersAre() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      let session = folder.path + "/song"
+      let environment = ["NSM_URL": "", "XDG_RUNTIME_DIR": folder.path]
+      func ok(_ subcommand: String, _ words: [String]) throws {
+        let result = try cuejack(subcommand, words, environment: environment)
+        #expect(result.status == 0, "\(words): \(result)")
+      }
+      try ok("session", ["new", session, file.path])
+      try ok("session", ["set", session, "tracks/a/chain+={id: 'amp', uri: 'eg-amp'}"])
+      try ok("session", ["check", session])
+      let jack = try JackDaemon(rate: 48000, period: 1024)
+      let running = try Playing(
+        "session", ["run", session, "--server", jack.name, "--no-connect", "--name", "other"],
+        in: folder, environment: environment)
+      try running.wait(for: "client other")
+      try ok(
+        "set",
+        [
+          session + "/", "tracks/a/volume=-7dB", "tracks[a].chain[0].parameters.gain=-3dB",
+          "tracks[0].mute=on",
+        ])
+      try ok("session", ["save", session])
+      let saved = try String(contentsOfFile: session + "/session.json", encoding: .utf8)
+      for words in ["\"gain\" : -7", "\"gain\" : -3", "\"mute\" : true", "\"uri\" : \"eg-amp\""] {
+        #expect(saved.contains(words), "\(saved)")
+      }
+      let wrong = try cuejack("set", [session, "tracks/b/gain=1"], environment: environment)
+      #expect(
+        wrong.status == 1
+          && wrong.errors.contains("tracks/b/gain: the session has no such address"),
+        "\(wrong)")
+      try ok("set", [session, "quit"])
+      #expect(try running.result().status == 0)
     }
   }
 

@@ -84,7 +84,7 @@ import Testing
     #expect(stage.terminal.isCooked)
     let tracks = try #require(try stage.saved()["tracks"] as? [[String: Any]])
     #expect(tracks[0]["mute"] as? Bool == true)
-    #expect(tracks[1]["solo"] as? Bool == true && tracks[1]["volume"] as? Int == -1)
+    #expect(tracks[1]["solo"] as? Bool == true && tracks[1]["gain"] as? Int == -1)
     #expect(FileManager.default.fileExists(atPath: "\(stage.session)/take.wav"))
   }
 

@@ -55,7 +55,7 @@ import Testing
     #expect(shown["name"] as? String == "The rig" && shown["sampleRate"] as? Int == 48000)
     let tracks = try #require(shown["tracks"] as? [[String: Any]])
     #expect(tracks.map { $0["name"] as? String } == ["drums", "drums-2"])
-    #expect(tracks[0]["bus"] as? String == "main" && tracks[1]["volume"] as? Int == -6)
+    #expect(tracks[0]["bus"] as? String == "main" && tracks[1]["gain"] as? Int == -6)
     #expect(tracks[1]["file"] as? [String] == ["../drums.wav", "../end.wav"])
     #expect((tracks[1]["start"] as? [String: Int]) == ["beat": 4])
     let listed = try session("show", "\(root)/rig")
@@ -76,8 +76,8 @@ import Testing
     let before = try Data(contentsOf: URL(fileURLWithPath: "\(root)/rig/session.json"))
     for (arguments, message) in [
       (
-        ["tracks[drums].volume=-6", "tracks[drums].gain=1"],
-        "cuejack: tracks[drums].gain: unknown key; did you mean “volume”?\n"
+        ["tracks[drums].volume=-6", "tracks[drums].level=1"],
+        "cuejack: tracks[drums].level: unknown key; did you mean “gain”?\n"
       ),
       (["tracks[drums].bus=main"], "cuejack: tracks[0].bus: there is no bus “main”\n"),
       (["tracks[bass].mute=true"], "cuejack: tracks[bass]: there is no element with this name\n"),
@@ -251,12 +251,11 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: "\(root)/other/audio/secret"))
   }
 
-  /// The examples of the repository, with the sounds of its generator.
+  /// The examples of the repository, with the sounds of `cuejack demo`.
   @Test(arguments: ["duo", "mix", "record"]) func theExamplesHaveNoFault(name: String) throws {
     let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    let generator = try buildFolder() + "/make-sessions"
-    #expect(try run(generator, ["\(root)/demo"]).status == 0)
+    #expect(try run(cuejack, ["demo", "\(root)/demo"]).status == 0)
     try FileManager.default.copyItem(
       atPath: repository.appendingPathComponent("sessions/\(name)").path, toPath: "\(root)/\(name)")
     // The plugins of the repository need not be built.

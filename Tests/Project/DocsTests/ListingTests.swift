@@ -16,6 +16,22 @@ import Testing
     return Page.Block(page: path, language: "swift", text: Page(path).text)
   }
 
+  /// The samples of the pages that `make docs` makes: of the catalogue and of comments.
+  private static let samples = {
+    let module = "Sources/AudioToolbox"
+    let names =
+      FileManager.default.enumerator(atPath: repository.appendingPathComponent(module).path)?
+      .compactMap { $0 as? String }.sorted() ?? []
+    let pages =
+      names.filter { $0.hasSuffix(".md") }.map { Page("\(module)/\($0)") }
+      + names.filter { $0.hasSuffix(".swift") && !$0.contains(".docc/") }
+      .map { Page(commentsOf: "\(module)/\($0)") }
+    return pages.flatMap(\.blocks).filter { $0.language == "swift" }
+  }()
+
+  /// Samples that are complete programs.
+  private static let programs = samples.filter { $0.text.contains("import AudioToolbox") }
+
   @Test func bothPagesHaveListings() {
     for page in Self.pages {
       for language in ["c", "swift", "sh"] {
@@ -104,7 +120,40 @@ import Testing
       + ["-L", built, "-lAudioToolbox", "-Xlinker", "-rpath", "-Xlinker", built]
   }
 
-  @Test(arguments: listings("swift") + tutorial)
+  /// The other samples have these names from elsewhere.
+  private static let names = """
+    import AudioToolbox
+    import CoreFoundation
+    import Foundation
+
+    struct File { func append(_ bytes: [UInt8], _ packets: [AudioStreamPacketDescription]) throws {} }
+    struct Names {
+      let (queue, drums, bass): (PlaybackQueue, PlaybackQueue, PlaybackQueue)
+      let (reference, format): (AudioQueueRef, AudioStreamBasicDescription)
+      let (url, cfURL, file): (URL, CFURL, File)
+      let (cookie, bytes, descriptions): ([UInt8], [UInt8], [AudioStreamPacketDescription])
+      var (samples, sound): ([Int16], [Int16])
+
+
+    """
+
+  @Test func theSamplesOfTheSwiftPagesCompile() throws {
+    let fragments = Self.samples.filter { !$0.text.contains("import AudioToolbox") }
+    #expect(fragments.count > 18 && Self.programs.count == 1, "\(fragments.count)")
+    let functions = fragments.enumerated().map { number, sample in
+      "  // \(sample.page)\n  mutating func sample\(number)() async throws {\n\(sample.text)  }\n"
+    }
+    try withTemporaryFolder { folder in
+      let source = folder.appendingPathComponent("samples.swift")
+      try Data((Self.names + functions.joined(separator: "\n") + "}\n").utf8).write(to: source)
+      let checked = try run(
+        SwiftToolchain().tool("swiftc"),
+        ["-swift-version", "6", "-typecheck", source.path] + Self.packageFlags())
+      #expect(checked.status == 0, "\(checked.errors)")
+    }
+  }
+
+  @Test(arguments: listings("swift") + tutorial + programs)
   func aSwiftListingBuildsAndRuns(listing: Page.Block) throws {
     try withTemporaryFolder { folder in
       let source = folder.appendingPathComponent("main.swift")

@@ -22,8 +22,22 @@ struct Page: CustomStringConvertible, Sendable {
   var description: String { path }
 
   init(_ path: String) {
+    self.init(path, text: TestSupport.text(of: repository.appendingPathComponent(path)))
+  }
+
+  /// The documentation comments of a Swift file as a page.
+  init(commentsOf path: String) {
+    let lines = TestSupport.text(of: repository.appendingPathComponent(path))
+      .components(separatedBy: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+    self.init(
+      path,
+      text: lines.filter { $0.hasPrefix("///") }
+        .map { String($0.dropFirst($0.hasPrefix("/// ") ? 4 : 3)) }.joined(separator: "\n"))
+  }
+
+  private init(_ path: String, text: String) {
     self.path = path
-    text = TestSupport.text(of: repository.appendingPathComponent(path))
+    self.text = text
     var language: String?
     var code: [String] = []
     for line in text.components(separatedBy: "\n") {

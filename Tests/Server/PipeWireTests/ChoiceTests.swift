@@ -50,18 +50,28 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: isFree)) func theLibrarySaysThatPipeWireRuns() throws {
+  /// Whether the linker binds calls when they are made or at the program's start.
+  @Test(.enabled(if: isFree), arguments: ["", "1"])
+  func programsUsePipeWireBeforeTheyStartJackd(bindsNow: String) throws {
     try withTemporaryFolder { folder in
-      let file = try WaveFile("a.wav", in: folder, frames: 4800)
+      let file = try WaveFile("a.wav", in: folder, frames: 48_000)
       let daemon = try PipeWireDaemon()
       var environment = daemon.environment
       environment["LD_LIBRARY_PATH"] = nil
+      environment["LD_BIND_NOW"] = bindsNow
+      let capture = try JackPeer.capture(PipeWireDaemon.monitors, on: daemon)
       let result = try run(
         builtProduct(named: "player-swift").path, [file.path],
         environment: playEnvironment(environment))
-      #expect(result.status != 0)
-      #expect(
-        result.errors.contains("PipeWire is: run this program with pw-jack"), "\(result)")
+      #expect(result.status == 0, "\(result)")
+      try capture.end().expect(file.samples)
+      // A server that the user asks for is no PipeWire.
+      environment["JACK_DEFAULT_SERVER"] = "none"
+      environment["JACK_NO_START_SERVER"] = "1"
+      let refused = try run(
+        builtProduct(named: "player-swift").path, [file.path],
+        environment: playEnvironment(environment))
+      #expect(refused.status != 0, "\(refused)")
     }
   }
 

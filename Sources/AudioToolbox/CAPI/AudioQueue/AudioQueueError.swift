@@ -5,7 +5,7 @@ public import FoundationEssentials
 ///
 /// ```swift
 /// do throws(AudioQueueError) {
-///   try queue.setDevice("jack:studio")
+///   try queue.setValue("jack:studio", of: .device)
 /// } catch {
 ///   print(error)  // kAudioQueueErr_InvalidDevice (-66680): the device does not exist or …
 ///   if error.status != kAudioQueueErr_InvalidDevice { throw error }

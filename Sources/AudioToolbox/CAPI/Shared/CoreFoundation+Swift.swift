@@ -10,7 +10,7 @@ extension String {
   /// ```swift
   /// var uid = "jack:studio".cfString
   /// AudioQueueSetProperty(
-  ///   queue, kAudioQueueProperty_CurrentDevice, &uid, UInt32(MemoryLayout<CFString>.size))
+  ///   reference, kAudioQueueProperty_CurrentDevice, &uid, UInt32(MemoryLayout<CFString>.size))
   /// ```
   public var cfString: CFString {
     let units = Array(utf16)
@@ -23,7 +23,7 @@ extension CFString {
   /// U+FFFD.
   ///
   /// ```swift
-  /// let name = CFURLCopyLastPathComponent(url).string
+  /// let name = CFURLCopyLastPathComponent(cfURL).string
   /// ```
   public var string: String {
     let length = CFStringGetLength(self)

@@ -29,7 +29,7 @@ import Testing
       let file = try WaveFile("a.wav", in: folder, coding: .f32, frames: 4800)
       for (text, gain) in [
         ("0.5", 0.5), ("2", 2), ("0", 0), ("0dB", 1), ("6 dB", Float(pow(10, 0.3))),
-        ("-6dB", Float(pow(10, -0.3))), ("+20db", 10), ("-20dB", 0.1),
+        ("-6dB", Float(pow(10, -0.3))), ("+20db", 10), ("-20dB", 0.1), ("-6", Float(pow(10, -0.3))),
       ] as [(String, Float)] {
         let found = try rendered([file.path, "--volume", text], in: folder)
         #expect(
@@ -38,7 +38,7 @@ import Testing
       // Fades lead to gains above 1, too.
       let faded = try rendered([file.path, "--gain", "2", "--fade-in", "0.05"], in: folder)
       #expect(faded[0][0] == 0 && faded[0][2400...] == file.samples[0][2400...].map { $0 * 2 }[...])
-      for text in ["loud", "-1", "37dB", "nan", "inf", "64", "dB"] {
+      for text in ["loud", "-x", "37dB", "nan", "inf", "64", "dB"] {
         let result = try play([file.path, "--volume", text])
         #expect(result.status == 64 && result.errors.contains("is no gain"), "\(text): \(result)")
       }

@@ -151,7 +151,7 @@ extension JackDaemon {
       let answers = try Self.notify(JackSessionSaveTemplate, folder, jack)
       try #require(answers.count == 1)
       #expect(!answers[0].hasFailed)
-      #expect(answers[0].command.contains("\"${SESSION_DIR}number.txt\""), "\(answers)")
+      #expect(answers[0].command.contains(" ${SESSION_DIR}number.txt "), "\(answers)")
       #expect(answers[0].command.contains("--session-id \(answers[0].id)"), "\(answers)")
       try program.wait(for: "copy template 5")
     }
@@ -236,7 +236,7 @@ extension JackDaemon {
     let words = [
       "/a b/c", "it's", "${SESSION_DIR}x \"$HOME\" `ls` \\", "", "plain-1.0", "$HOME", "é;&",
     ]
-    let line = JackSession.commandLine(["printf", #"[%s]\n"#] + words)
+    let line = JackSession.commandLine(["printf", #"[%s]\n"#] + words, for: "/tmp/a dir/")
     let result = try run(
       "/bin/sh", ["-c", line], environment: ["SESSION_DIR": "/tmp/a dir/", "HOME": "/wrong"])
     #expect(
@@ -250,5 +250,18 @@ extension JackDaemon {
         [é;&]
 
         """)
+  }
+
+  /// qjackctl replaces the folder and splits at each space, and a shell is not asked.
+  @Test(arguments: ["/tmp/one/", "/tmp/a dir/", "/tmp/it's \"one\"/"])
+  func wordsSurviveAManagerWithoutAShell(place: String) {
+    let words = ["session", "run", "${SESSION_DIR}session", "--name", "it's a rig", "--port", "7"]
+    let line = JackSession.commandLine(words, for: place)
+    let pieces = line.replacing("${SESSION_DIR}", with: place).split(
+      separator: " ", omittingEmptySubsequences: false)
+    #expect(
+      JackSession.joined(pieces.map { String($0) })
+        == words.map { $0.replacing("${SESSION_DIR}", with: place) })
+    #expect(line.contains("\"") == (place != "/tmp/one/"), "\(line)")
   }
 }

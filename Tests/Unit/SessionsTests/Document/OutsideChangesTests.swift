@@ -38,7 +38,7 @@ import Testing
       try store.mergeOutsideChanges { _, paths in changes = paths }
       #expect(
         changes.map(\.description).sorted() == [
-          "buses[main].gain", "buses[reverb]", "connections", "tracks[bass].volume",
+          "buses[main].gain", "buses[reverb]", "connections", "tracks[bass].gain",
           "tracks[drums].chain[amp].parameters.gain",
         ])
       // A crash keeps both.
@@ -56,7 +56,7 @@ import Testing
       try write(path) { $0.tracks[0].volume = -1 }
       let error = #expect(throws: SessionError.self) { try store.mergeOutsideChanges() }
       #expect(
-        "\(String(describing: error))".contains("(tracks[drums].volume)"),
+        "\(String(describing: error))".contains("(tracks[drums].gain)"),
         "\(String(describing: error))")
       #expect(throws: SessionError.self) { try store.save() }
       let file = "\(path)/session.json"
@@ -111,7 +111,7 @@ import Testing
         }
       }
       try lose()
-      try store.apply(.set(try SessionPath("tracks[bass].volume"), .integer(-5)))
+      try store.apply(.set(try SessionPath("tracks[bass].gain"), .integer(-5)))
       var reading = try SessionStore.read(path)
       #expect(reading.document.tracks.map(\.volume) == [-9, -5] && reading.notices.count == 1)
       try lose()
@@ -122,7 +122,7 @@ import Testing
       try store.save()
       reading = try SessionStore.read(path)
       #expect(reading.document.tracks.map(\.volume) == [-9, -5] && reading.restored == 0)
-      try store.apply(.set(try SessionPath("tracks[bass].volume"), .integer(-6)))
+      try store.apply(.set(try SessionPath("tracks[bass].gain"), .integer(-6)))
       #expect(try SessionStore.read(path).restored == 1)
     }
   }

@@ -64,8 +64,8 @@ import Testing
       faults(
         in: """
           {version: 1, name: "a\\nb", samplerate: 48000, transport: {bpm: "fast", mode: 'leed'},
-           tracks: [{name: 'a', file: 'a.wav', gain: -3, pan: 1.5, pitch: 1e9, fadeIn: NaN, mute: 1},
-                    {file: [], volume: 25, chain: [{id: 'a b', uri: 'amp', parameters: {gain: 'x'}}]}, 7],
+           tracks: [{name: 'a', file: 'a.wav', level: -3, pan: 1.5, pitch: 1e9, fadeIn: NaN, mute: 1},
+                    {file: [], volume: 25, chain: [{id: 'a b', uri: '', parameters: {gain: 'x'}}]}, 7],
            buses: [{name: 'main', channels: 2.5, chanels: 2}],
            recordings: [{name: 'r', ports: ['x'], file: '../r.wav'}, {name: 's', ports: [], file: '/etc/s.wav'}],
            'odd key': 1, groups: [{name: 'g', tracks: ['a'], trigger: {note: '128'}}]}
@@ -75,16 +75,16 @@ import Testing
           "name: “a\nb” is not allowed: 1 to 200 bytes without control characters",
           "transport.mode: “leed” is none of none, follow, lead; did you mean “lead”?",
           "transport.bpm: a text is not allowed: a number, 1 to 1000 beats per minute",
-          "tracks[0].gain: unknown key; did you mean “volume”?",
+          "tracks[0].level: unknown key; did you mean “gain”?",
           "tracks[0].mute: a number is not allowed: true or false",
           "tracks[0].pitch: 1000000000 is out of range: -2400 to 2400 cents",
           "tracks[0].pan: 1.5 is out of range: -1 to 1",
           "tracks[0].fadeIn: the number is not finite",
           "tracks[1].name: it is missing: a text, 1 to 200 bytes without control characters",
           "tracks[1].file: the list is empty",
-          "tracks[1].volume: 25 is out of range: -120 to 24 dB",
+          "tracks[1].gain: 25 is out of range: -120 to 24 dB",
           "tracks[1].chain[0].id: “a b” is not allowed: 1 to 64 letters, digits, hyphens and underscores",
-          "tracks[1].chain[0].uri: “amp” is not allowed: a URI with its scheme, such as urn:… or http://…",
+          "tracks[1].chain[0].uri: “” is not allowed: a plugin's URI, the end of that, or its name",
           "tracks[1].chain[0].parameters.gain: a text is not allowed: a number, -1e+30 to 1e+30",
           "tracks[2]: a number is not allowed: an object",
           "buses[0].chanels: unknown key; did you mean “channels”?",
@@ -158,5 +158,24 @@ import Testing
     }
     print("64 tracks, \(text.count) bytes: read in \(time / 10), edited in \(edits / 10)")
     #expect(try SessionStore.parse(text, path: "x").tracks.count == 64)
+  }
+
+  /// Earlier versions called the gain of a track its volume.
+  @Test func anEarlierKeyIsReadAndNotWritten() throws {
+    func parsed(_ text: String) throws -> SessionDocument {
+      try SessionStore.parse(Array(text.utf8), path: "session.json")
+    }
+    let old = try parsed(
+      "{version: 1, tracks: [{name: 'a', file: 'a.wav', volume: -5}], buses: [{name: 'b', volume: 2}]}"
+    )
+    #expect(old.tracks[0].volume == -5 && old.buses[0].gain == 2)
+    let text = String(decoding: SessionStore.text(of: old), as: UTF8.self)
+    #expect(!text.contains("volume") && text.contains("\"gain\" : -5"), "\(text)")
+    #expect(throws: SessionError.self) {
+      try parsed("{version: 1, tracks: [{name: 'a', file: 'a.wav', volume: -5, gain: -5}]}")
+    }
+    #expect(throws: SessionError.self) {
+      try parsed("{version: 1, tracks: [{name: 'a', file: 'a.wav', volume: 500}]}")
+    }
   }
 }

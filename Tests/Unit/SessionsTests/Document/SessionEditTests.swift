@@ -30,6 +30,43 @@ import Testing
     #expect(throws: SessionError.self) { try SessionPath(text) }
   }
 
+  /// As an OSC address, a path counts from 1. Decibels may be called so, and a key may be its earlier one.
+  @Test(arguments: [
+    ("tracks/1/gain=-6dB", "tracks[0].gain", -6), ("tracks/drums/gain=-6 dB", "tracks[0].gain", -6),
+    ("/cuejack/tracks/2/gain=1", "tracks[1].gain", 1),
+    ("tracks[bass].volume=-3", "tracks[1].gain", -3),
+    ("buses/main/volume=-4DB", "buses[0].gain", -4), ("transport/bpm=90", "transport.bpm", 90),
+    ("tracks/1/plugins/1/gain=2dB", "tracks[0].chain[0].parameters.gain", 2),
+    ("tracks/drums/plugins/amp/mix=0.5", "tracks[0].chain[0].parameters.mix", 0.5),
+  ])
+  func aValueHasTheNamesThatItHasElsewhere(edit: String, path: String, value: Double) throws {
+    let document = try edited { document in try set(edit, in: &document) }
+    #expect(try document.value(at: SessionPath(path)).double == value)
+    #expect(
+      document.json.members?["tracks"]?.elements?.allSatisfy { $0.members?["volume"] == nil }
+        == true)
+  }
+
+  @Test(arguments: [
+    "tracks/0/gain=1", "tracks/3000000000/gain=1", "tracks/nobody/gain=1", "tracks/1/gian=1", "/=1",
+    "tracks/1=1",
+    "tracks/1/gain=6 bB", "transport/bpm=90dB",
+  ])
+  func aWrongAddressChangesNothing(edit: String) {
+    var document = sampleSession()
+    #expect(throws: SessionError.self) { try set(edit, in: &document) }
+    #expect(document == sampleSession())
+  }
+
+  @Test(arguments: [
+    ("tracks[drums].gain", "tracks/drums/gain"), ("tracks[0].mute", "tracks/1/mute"),
+    ("buses[1].chain[0].parameters.gain", "buses/2/plugins/1/gain"),
+    ("tracks[a].chain[2].bypass", "tracks/a/bypass/3"), ("transport.bpm", nil), ("name", nil),
+  ])
+  func aPathHasAnAddress(path: String, address: String?) throws {
+    #expect(try SessionPath(path).address == address)
+  }
+
   @Test func valuesAreSetByIndexAndName() throws {
     let document = try edited { document in
       try set("tracks[drums].volume=-6", in: &document)
@@ -148,7 +185,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("tracks[drums].gain=1", "tracks[drums].gain: unknown key; did you mean “volume”?"),
+    ("tracks[drums].level=1", "tracks[drums].level: unknown key; did you mean “gain”?"),
     (
       "tracks[drum].volume=1",
       "tracks[drum]: there is no element with this name; did you mean “drums”?"

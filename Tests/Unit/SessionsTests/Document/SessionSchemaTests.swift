@@ -23,7 +23,8 @@ import Testing
   @Test func theKeysAreThoseOfTheTypes() throws {
     let records: [(any SessionRecord.Type, [String: String])] = [
       (SessionDocument.self, [:]), (SessionTransport.self, [:]),
-      (SessionTrack.self, ["files": "file"]), (SessionPlugin.self, [:]), (SessionBus.self, [:]),
+      (SessionTrack.self, ["files": "file", "volume": "gain"]), (SessionPlugin.self, [:]),
+      (SessionBus.self, [:]),
       (SessionRecording.self, [:]), (SessionConnection.self, [:]), (SessionMapping.self, [:]),
       (SessionGroup.self, [:]),
     ]
@@ -34,7 +35,10 @@ import Testing
       let properties = Mirror(reflecting: type.init()).children.compactMap(\.label)
       let keys = properties.map { names[$0] ?? $0 }
       let rules = type == SessionDocument.self ? schema : definitions[type.shape.name]
-      #expect(rules?.members?["properties"]?.members?.keys.sorted() == keys.sorted(), "\(type)")
+      let published = rules?.members?["properties"]?.members?.filter {
+        $1.members?["deprecated"] == nil
+      }
+      #expect(published?.keys.sorted() == keys.sorted(), "\(type)")
       #expect(type.shape.fields.map(\.key) == keys, "\(type)")
     }
   }

@@ -82,7 +82,7 @@ import Testing
     #expect(store.document.tracks[0].volume == -10)
     try store.save()
     #expect(try SessionStore.read(session).notices.isEmpty)
-    #expect(try text("session.json").contains("\"volume\" : -10"))
+    #expect(try text("session.json").contains("\"gain\" : -10"))
   }
 
   /// Every length at which a power failure can cut the journal off.

@@ -1,8 +1,8 @@
-import Foundation
+import Glibc
 
 /// Four bars at 96 beats a minute and a last chord: twelve seconds for drums, bass and electric piano. The
 /// peaks of the three add up to less than full scale, so that together they cannot clip.
-enum Music {
+enum DemoMusic {
   static let seconds = 12.0
   private static let beat = 60.0 / 96
   private static let bar = 4 * beat
@@ -18,8 +18,8 @@ enum Music {
   // MARK: Click
 
   /// One bar of a metronome, which can be repeated without a gap.
-  static func click(rate: Double) -> Sound {
-    var sound = Sound(seconds: bar, rate: rate)
+  static func click(rate: Double) -> DemoSound {
+    var sound = DemoSound(seconds: bar, rate: rate)
     for number in 0..<4 {
       let pitch = number == 0 ? 1600.0 : 1200.0
       sound.add(at: Double(number) * beat, seconds: 0.05, gain: number == 0 ? 1 : 0.7) { time in
@@ -32,8 +32,8 @@ enum Music {
 
   // MARK: Drums
 
-  static func drums(rate: Double) -> Sound {
-    var sound = Sound(seconds: seconds, rate: rate)
+  static func drums(rate: Double) -> DemoSound {
+    var sound = DemoSound(seconds: seconds, rate: rate)
     for bar in 0..<4 {
       for (sixteenth, gain) in bar % 2 == 0
         ? [(0, 1.0), (7, 0.7), (10, 0.9)] : [(0, 1.0), (3, 0.5), (10, 0.9), (15, 0.6)]
@@ -63,7 +63,7 @@ enum Music {
     return sound
   }
 
-  private static func kick(_ sound: inout Sound, at start: Double, gain: Double) {
+  private static func kick(_ sound: inout DemoSound, at start: Double, gain: Double) {
     sound.add(at: start, seconds: 0.4, gain: gain) { time in
       // A sine that falls from 150 Hz to 48 Hz: its phase is the integral of that.
       let phase = 48 * time + (150 - 48) * 0.035 * (1 - exp(-time / 0.035))
@@ -71,8 +71,8 @@ enum Music {
     }
   }
 
-  private static func snare(_ sound: inout Sound, at start: Double, gain: Double) {
-    var noise = Noise(seed: 7)
+  private static func snare(_ sound: inout DemoSound, at start: Double, gain: Double) {
+    var noise = DemoNoise(seed: 7)
     var last = 0.0
     sound.add(at: start, seconds: 0.25, gain: gain, pan: 0.08) { time in
       let new = noise.next()
@@ -83,8 +83,8 @@ enum Music {
     }
   }
 
-  private static func hat(_ sound: inout Sound, at start: Double, gain: Double, open: Bool) {
-    var noise = Noise(seed: 3)
+  private static func hat(_ sound: inout DemoSound, at start: Double, gain: Double, open: Bool) {
+    var noise = DemoNoise(seed: 3)
     var (last, beforeLast) = (0.0, 0.0)
     let decay = open ? 0.12 : 0.022
     sound.add(at: start, seconds: 8 * decay, gain: gain, pan: -0.3) { time in
@@ -96,8 +96,8 @@ enum Music {
 
   // MARK: Bass
 
-  static func bass(rate: Double) -> Sound {
-    var sound = Sound(seconds: seconds, rate: rate)
+  static func bass(rate: Double) -> DemoSound {
+    var sound = DemoSound(seconds: seconds, rate: rate)
     // MIDI notes: A, F, C, G.
     for (bar, root) in [33, 29, 36, 31].enumerated() {
       for (sixteenth, length, interval, gain) in [
@@ -116,9 +116,9 @@ enum Music {
   }
 
   private static func pluck(
-    _ sound: inout Sound, at start: Double, note: Int, seconds: Double, gain: Double
+    _ sound: inout DemoSound, at start: Double, note: Int, seconds: Double, gain: Double
   ) {
-    let pitch = frequency(note)
+    let pitch = demoFrequency(note)
     sound.add(at: start, seconds: seconds + 0.05, gain: gain) { time in
       let envelope =
         min(1, time / 0.004) * (0.35 + 0.65 * exp(-time / 0.25))
@@ -137,8 +137,8 @@ enum Music {
 
   // MARK: Chords
 
-  static func chords(rate: Double) -> Sound {
-    var sound = Sound(seconds: seconds, rate: rate)
+  static func chords(rate: Double) -> DemoSound {
+    var sound = DemoSound(seconds: seconds, rate: rate)
     // Am9, Fmaj9, Cmaj9, G6: the voices move as little as they can.
     let harmonies = [
       [57, 60, 64, 67, 71], [53, 57, 60, 64, 67], [55, 59, 60, 64, 74], [55, 59, 62, 64, 71],
@@ -163,10 +163,10 @@ enum Music {
   }
 
   private static func strum(
-    _ sound: inout Sound, at start: Double, notes: [Int], seconds: Double, gain: Double
+    _ sound: inout DemoSound, at start: Double, notes: [Int], seconds: Double, gain: Double
   ) {
     for (index, note) in notes.enumerated() {
-      let pitch = frequency(note)
+      let pitch = demoFrequency(note)
       let pan = notes.count == 1 ? 0.25 : 0.5 * (2 * Double(index) / Double(notes.count - 1) - 1)
       // Six milliseconds from one finger to the next.
       sound.add(

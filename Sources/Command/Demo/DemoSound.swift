@@ -1,7 +1,7 @@
-import Foundation
+import Glibc
 
 /// A stereo piece of sound that voices are added to.
-struct Sound {
+struct DemoSound {
   let rate: Double
   /// Samples of the left and of the right channel.
   private(set) var left: [Double]
@@ -66,8 +66,8 @@ struct Sound {
   }
 }
 
-/// Noise that is the same every time: a linear congruential generator.
-struct Noise {
+/// DemoNoise that is the same every time: a linear congruential generator.
+struct DemoNoise {
   private var state: UInt64
   init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
   /// From -1 to 1.
@@ -78,4 +78,4 @@ struct Noise {
 }
 
 /// Frequency of a MIDI note number, in Hz.
-func frequency(_ note: Int) -> Double { 440 * pow(2, Double(note - 69) / 12) }
+func demoFrequency(_ note: Int) -> Double { 440 * pow(2, Double(note - 69) / 12) }
