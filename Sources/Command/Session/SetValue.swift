@@ -46,6 +46,22 @@ struct SetValue: ParsableCommand {
     }
   }
 
+  /// Returns why a target cannot be set that is no address.
+  private static func reason(against target: String, _ address: String, _ nodes: [Name: RemoteNode])
+    -> String
+  {
+    let none = "the session has no such address"
+    guard let path = try? SessionPath(typed: target), path.isPossible else { return none }
+    if let list = path.steps.first?.word, RemoteNode.named.contains(list), path.steps.count > 1 {
+      let parts = address.split(separator: "/")
+      guard parts.count > 2,
+        nodes[Name("\(RemoteNode.root)/\(list)/\(parts[2])/name")] != nil
+      else { return none }
+    }
+    return
+      "it takes effect with the next run only: quit and use “cuejack session set”, or edit session.json"
+  }
+
   /// Returns the message for a target with its value.
   private static func message(
     for target: String, _ nodes: [Name: RemoteNode], _ session: RemoteClient
@@ -55,11 +71,11 @@ struct SetValue: ParsableCommand {
       [target[..<(sign ?? target.endIndex)]]
       + (sign.map { [target[target.index(after: $0)...]] } ?? [])
     var address = RemoteNode.address(of: String(parts[0]))
-    if nodes[Name(address)] == nil {
-      address = try session.address(of: String(parts[0])) ?? address
+    if nodes[Name(address)] == nil, let known = try session.address(of: String(parts[0])) {
+      address = known
     }
     guard let node = nodes[Name(address)] else {
-      throw .refused(address, "the session has no such address")
+      throw .refused(address, reason(against: String(parts[0]), address, nodes))
     }
     if node.kind == .state || node.kind == .meter {
       throw .refused(address, "it can only be read")
