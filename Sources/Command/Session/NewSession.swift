@@ -21,30 +21,47 @@ struct TrackOptions: ParsableArguments {
       valueName: "key=value"))
   var values: [String] = []
 
-  /// Adds the tracks. Each file must be a sound file.
-  func add(to store: SessionStore) throws {
+  /// Checks that each file is a sound file, and that the values can be set in a document.
+  func check(for document: SessionDocument) throws {
     for file in files {
       if let reason = SoundFiles.reasonAgainst(file) {
         Screen.shared.remark(reason)
         throw ExitCode.failure
       }
     }
+    guard let file = files.first else { return }
+    try Session.telling { () throws(SessionError) in
+      _ = try edited(
+        document, adding: SessionTrack(name: document.trackName(for: file), files: [file]))
+    }
+  }
+
+  /// Returns a document with a track more, which has the values.
+  private func edited(_ document: SessionDocument, adding track: SessionTrack)
+    throws(SessionError) -> SessionDocument
+  {
+    var document = document
+    document.tracks.append(track)
+    for value in values {
+      let path = SessionPath([.key("tracks"), .index(document.tracks.count - 1)])
+      try document.apply(try SessionEdit(assignment: "\(path).\(value)", in: document))
+    }
+    return document
+  }
+
+  /// Adds the tracks, which have been checked.
+  func add(to store: SessionStore) throws {
     for group in row && !files.isEmpty ? [files] : files.map({ [$0] }) {
       try Session.telling { () throws(SessionError) in
         let document = store.document
         let name = document.trackName(for: group[0])
-        var next = document
-        next.tracks.append(
-          SessionTrack(name: name, files: group.map { store.folder.name(ofGiven: $0) }))
-        // The values are set before the track is added, so that a wrong one adds nothing.
-        for value in values {
-          let path = SessionPath([.key("tracks"), .index(next.tracks.count - 1)])
-          try next.apply(try SessionEdit(assignment: "\(path).\(value)", in: next))
-        }
-        guard let track = next.tracks.last else { return }
+        let files = group.map { store.folder.name(ofGiven: $0) }
+        guard
+          let track = try edited(document, adding: SessionTrack(name: name, files: files)).tracks
+            .last
+        else { return }
         try store.apply(.add(SessionPath([.key("tracks")]), track.json, at: nil))
-        let files = track.files.joined(separator: ", ")
-        Screen.shared.say("\(track.name): \(files)")
+        Screen.shared.say("\(track.name): \(files.joined(separator: ", "))")
       }
     }
   }
@@ -76,8 +93,8 @@ struct NewSession: ParsableCommand {
   @OptionGroup var tracks: TrackOptions
 
   func run() throws {
-    let store = try Session.telling { () throws(SessionError) in
-      var document = SessionDocument(name: "session")
+    var document = SessionDocument(name: "session")
+    try Session.telling { () throws(SessionError) in
       for (key, value) in [
         ("name", JSONValue.text(name ?? printable(fileName(folder)))),
         ("sampleRate", rate.map { JSONValue($0) } ?? .null),
@@ -85,7 +102,11 @@ struct NewSession: ParsableCommand {
       ] where value != .null {
         try document.apply(.set(try SessionPath(key), value))
       }
-      return try SessionStore(creating: folder, document)
+    }
+    // A wrong file or value leaves no folder behind.
+    try tracks.check(for: document)
+    let store = try Session.telling { () throws(SessionError) in
+      try SessionStore(creating: folder, document)
     }
     try tracks.add(to: store)
     try Session.telling { () throws(SessionError) in try store.save() }
@@ -110,6 +131,7 @@ struct AddToSession: ParsableCommand {
 
   func run() throws {
     let store = try Session.open(folder)
+    try tracks.check(for: store.document)
     try tracks.add(to: store)
     try Session.telling { () throws(SessionError) in try store.save() }
   }

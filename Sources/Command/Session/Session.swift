@@ -30,9 +30,11 @@ struct Session: ParsableCommand {
     }
   }
 
-  /// Opens a session for editing, and prints what was restored.
+  /// Opens a session for editing, and prints what is not saved: that stays so.
   static func open(_ folder: String) throws -> SessionStore {
-    let store = try telling { () throws(SessionError) in try SessionStore(opening: folder) }
+    let store = try telling { () throws(SessionError) in
+      try SessionStore(opening: folder, savesAll: false)
+    }
     for notice in store.notices { Screen.shared.remark(notice) }
     return store
   }

@@ -47,6 +47,21 @@ struct SetValue: ParsableCommand {
     }
   }
 
+  /// Returns why a target cannot be set that is no address.
+  private static func reason(
+    against target: String, _ address: String, _ addresses: RemoteAddresses
+  ) -> String {
+    let none = "the session has no such address"
+    guard let path = try? SessionPath(typed: target), path.isPossible else { return none }
+    if let list = path.steps.first?.word, RemoteNode.named.contains(list), path.steps.count > 1 {
+      let parts = address.split(separator: "/")
+      guard parts.count > 2, addresses["\(RemoteNode.root)/\(list)/\(parts[2])/name"] != nil
+      else { return none }
+    }
+    return
+      "it takes effect with the next run only: quit and use “cuejack session set”, or edit session.json"
+  }
+
   /// Returns the messages for a target with its value: one for each address that it means.
   private static func messages(
     for target: String, _ addresses: RemoteAddresses, _ session: RemoteClient
@@ -59,6 +74,9 @@ struct SetValue: ParsableCommand {
     if addresses[address] == nil, !address.contains(where: { "*?{}".contains($0) }) {
       let path = range == nil ? left : String(left[..<(left.lastIndex(of: "/") ?? left.endIndex)])
       address = try session.address(of: path) ?? address
+    }
+    if addresses[address] == nil, !AddressPattern.isPattern(address) {
+      throw .refused(address, reason(against: left, address, addresses))
     }
     let nodes = try addresses.found(address).0
     var messages: [OSCMessage] = []

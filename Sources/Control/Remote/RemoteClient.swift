@@ -42,20 +42,30 @@ package final class RemoteClient {
     }
   }
 
-  /// Returns the address of a track, bus, recording or group that is given by its name, or of a value that is
-  /// given by its path in the document: `tracks/drums/gain` and `tracks[drums].gain` are `tracks/1/gain`.
+  /// Returns the address of a track, bus, recording or group that is given by its name and a plugin that is given
+  /// by its id, or of a value that is given by its path in the document: `tracks/drums/gain` and
+  /// `tracks[drums].gain` are `tracks/1/gain`.
   ///
   /// - Returns: Nil if there is no such name or path.
   package func address(of target: String) throws(RemoteError) -> String? {
     guard let path = try? SessionPath(typed: target), let address = path.address else { return nil }
     var parts = address.split(separator: "/").map { String($0) }
-    if let name = path.steps[1].word {
-      let root = "\(RemoteNode.root)/\(parts[0])/"
-      let found = try values(of: "\(root)*/name").first {
+    guard RemoteNode.named.contains(parts[0]) else { return nil }
+    let root = "\(RemoteNode.root)/\(parts[0])/"
+    /// Returns the number of the element of that name: the part of its address behind the root.
+    func number(of name: String, _ root: String, _ pattern: String) throws(RemoteError) -> String? {
+      try values(of: root + pattern).first {
         $0.arguments.first?.text?.isSameName(as: name) == true
-      }
-      guard let found else { return nil }
-      parts[1] = String(found.address.dropFirst(root.count).prefix { $0 != "/" })
+      }.map { String($0.address.dropFirst(root.count).prefix { $0 != "/" }) }
+    }
+    if let name = path.steps[1].word {
+      guard let number = try number(of: name, root, "*/name") else { return nil }
+      parts[1] = number
+    }
+    // In both forms the plugin is the fourth step.
+    if parts.count > 3, ["plugins", "bypass"].contains(parts[2]), let id = path.steps[3].word {
+      guard let number = try number(of: id, "\(root)\(parts[1])/id/", "*") else { return nil }
+      parts[3] = number
     }
     // Documents of earlier versions called a track's gain its volume.
     if parts.count == 3, parts[2] == "volume" { parts[2] = "gain" }

@@ -30,6 +30,9 @@ package struct RemoteNode: Codable, Hashable, Sendable {
   /// The first part of every address.
   package static let root = "/cuejack"
 
+  /// The parts of addresses behind which elements are numbered, and have names.
+  package static let named = ["tracks", "buses", "recordings", "groups"]
+
   /// Creates the node `path`, such as `tracks/1/gain`.
   package init(
     _ path: String, _ kind: Kind, types: String = "", range: ClosedRange<Double>? = nil,

@@ -184,8 +184,13 @@ extension RemoteControl {
         "\(name)/bypass/\(index + 1)", path.appending(key: "bypass"), types: "T",
         "whether \(plugin.description.name) is bypassed"
       ) { chain($0)[index].bypass ? .bool(true) : .bool(false) }
+      let id = RemoteControl.reading(
+        "\(name)/id/\(index + 1)", types: "s", "the id of plugin \(index + 1)"
+      ) {
+        _, engine in [.string(chain(engine.document)[index].id)]
+      }
       let parameters = path.appending(key: "parameters")
-      return [bypass]
+      return [id, bypass]
         + controls(of: plugin, at: path, "\(name)/plugins/\(index + 1)", parameters, engine)
     }
   }

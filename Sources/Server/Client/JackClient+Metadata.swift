@@ -19,6 +19,7 @@ extension JackClient {
   private static let integer = "http://www.w3.org/2001/XMLSchema#int"
 
   func show(_ appearance: ClientAppearance) {
+    if isPipeWire { setClaim() }
     if let subject = ownIdentifier {
       set(Key.prettyName, of: subject, to: appearance.prettyName)
       set(Key.iconName, of: subject, to: appearance.icon)
@@ -40,7 +41,14 @@ extension JackClient {
   /// Tells other programs that this client makes its connections itself, for its own run: they are not to be
   /// remembered.
   func claimConnections() {
-    if let subject = ownIdentifier { set(Key.connections, of: subject, to: "own") }
+    claimsConnections.store(true, ordering: .relaxed)
+    // While PipeWire tells a new client the properties of all others, it tells nobody what that client sets.
+    if !isPipeWire { setClaim() }
+  }
+
+  private func setClaim() {
+    guard claimsConnections.load(ordering: .relaxed), let subject = ownIdentifier else { return }
+    set(Key.connections, of: subject, to: "own")
   }
 
   func makesOwnConnections(_ port: String) -> Bool {
@@ -49,7 +57,9 @@ extension JackClient {
 
   /// Returns whether the client of a port has claimed its connections. Call while this client is open.
   func hasOwnConnections(_ port: String) -> Bool {
-    guard let subject = identifier(ofClient: String(clientName(of: port))) else { return false }
+    let name = String(clientName(of: port))
+    if isPipeWire { return claimants.contains(name) }
+    guard let subject = identifier(ofClient: name) else { return false }
     var value: UnsafeMutablePointer<CChar>?
     var type: UnsafeMutablePointer<CChar>?
     let status = requests.withLock { _ in
@@ -61,6 +71,36 @@ extension JackClient {
       unsafe jack_free(type)
     }
     return unsafe value.map { unsafe String(cString: $0) } == "own"
+  }
+
+  /// The names of the clients that have claimed their connections. PipeWire's library knows clients that are gone
+  /// for a while, and finds one of those first by a name.
+  private var claimants: Set<String> {
+    var list: UnsafeMutablePointer<jack_description_t>?
+    let count = Int(unsafe jack_get_all_properties(&list))
+    var names: Set<String> = []
+    guard let list = unsafe list else { return names }
+    defer { unsafe jack_free(list) }
+    for i in 0..<max(0, count) {
+      defer { unsafe jack_free_description(list + i, 0) }
+      let isClaimed = unsafe UnsafeBufferPointer(
+        start: list[i].properties, count: Int(list[i].property_cnt)
+      ).contains { unsafe String(cString: $0.key) == Key.connections }
+      guard isClaimed, let name = unsafe jack_get_client_name_by_uuid(client, "\(list[i].subject)")
+      else { continue }
+      defer { unsafe jack_free(name) }
+      unsafe names.insert(String(cString: name))
+    }
+    return names
+  }
+
+  /// Returns whether a client of that name exists. Call while this client is open.
+  func hasClient(named name: String) -> Bool {
+    isPipeWire
+      ? unsafe !Self.strings(jack_get_ports(client, nil, nil, 0)).allSatisfy {
+        clientName(of: $0) != name
+      }
+      : identifier(ofClient: name) != nil
   }
 
   /// Returns the identifier of a client by its name; nil if there is none. Asks the server. Call while this client

@@ -246,7 +246,7 @@ extension JackClient {
         return book.take(&patience) {
           unsafe jack_port_by_name(client, $0) != nil
         } clientExists: {
-          identifier(ofClient: $0) != nil
+          hasClient(named: $0)
         }
       }
     }

@@ -283,6 +283,9 @@ package final class Device: Sendable {
   /// another client made for its own run are left out.
   package var knownConnections: [KnownConnection] { connections.remembered }
 
+  /// Ports of which somebody has ended a connection to the sound card that nobody had asked for.
+  package var endedDefaults: Set<String> { connections.endedDefaults }
+
   /// Remembers all connections that exist, whoever made them when.
   package func keepConnections() { connections.keepAll() }
 

@@ -123,6 +123,9 @@ package struct SessionPath: Sendable, Hashable {
     }
   }
 
+  /// Whether documents have such a value, if they have its elements.
+  package var isPossible: Bool { SessionShape.record(SessionDocument.shape).has(steps[...]) }
+
   /// The path as an OSC address without its root; nil if the document alone has such a value.
   package var address: String? {
     guard steps.count > 2, case .key(let list) = steps[0] else { return nil }

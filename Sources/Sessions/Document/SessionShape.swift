@@ -19,6 +19,21 @@ package indirect enum SessionShape: Sendable {
   case texts(TextRule, upTo: Int)
   /// An object of numbers with keys of the writer's choice.
   case numbers(keys: TextRule, ClosedRange<Double>, upTo: Int)
+
+  /// Returns whether values of this form have others at a path, if they have its elements.
+  func has(_ steps: ArraySlice<SessionPath.Step>) -> Bool {
+    guard let step = steps.first else { return true }
+    let rest = steps.dropFirst()
+    switch self {
+    case .record(let record): return step.word.flatMap { record[$0] }?.shape.has(rest) ?? false
+    case .choice(let fields):
+      return fields.first { $0.key == step.word }?.shape.has(rest) ?? false
+    case .list(let element, _): return element.has(rest)
+    case .texts: return rest.isEmpty
+    case .numbers(let keys, _, _): return rest.isEmpty && step.word.map(keys.allows) ?? false
+    case .flag, .text, .word, .number, .integer: return false
+    }
+  }
 }
 
 /// A field of a record: its key, shape and default.

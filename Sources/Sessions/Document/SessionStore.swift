@@ -18,6 +18,12 @@ package final class SessionStore: Sendable {
     var base: FNVHash
     /// Whether the document has edits that `session.json` does not have.
     var isEdited: Bool
+    /// Edits that a save leaves in the journal, and those that it saves; nil if it saves all.
+    var amendment: Amendment?
+  }
+  private struct Amendment {
+    let unsaved: [SessionEdit]
+    var made: [SessionEdit] = []
   }
   private let state: Mutex<State>
 
@@ -54,12 +60,15 @@ package final class SessionStore: Sendable {
   /// The values have the right form. Names and files may be wrong all the same: `SessionCheck`
   /// tells.
   ///
+  /// - Parameter savesAll: Whether a save writes the edits of the journal, too. Otherwise they stay there.
   /// - Throws: `SessionError`.
-  package init(opening path: String) throws(SessionError) {
+  package init(opening path: String, savesAll: Bool = true) throws(SessionError) {
     folder = try SessionFolder(opening: path)
     lock = try folder.lock()
     let reading = try Self.read(folder)
-    notices = reading.notices
+    notices =
+      savesAll
+      ? reading.messages + Self.notice(folder, "restored", reading.restored) : reading.notices
     var contents = reading.journal
     let isPartial = reading.restored < contents.edits.count
     if isPartial || contents.foreignEdits > 0 || contents.damagedLine == 1 {
@@ -74,7 +83,9 @@ package final class SessionStore: Sendable {
     state = Mutex(
       State(
         document: reading.document, saved: reading.saved, base: reading.base,
-        isEdited: reading.restored > 0))
+        isEdited: reading.restored > 0,
+        amendment: savesAll || reading.restored == 0
+          ? nil : Amendment(unsaved: Array(reading.edits))))
     // The rest of a save that was killed.
     if !isPartial { removeStates(contents.states, without: reading.document) }
   }
@@ -86,7 +97,10 @@ package final class SessionStore: Sendable {
     fileprivate let saved: SessionDocument
     /// Number of edits from the journal.
     package let restored: Int
-    package let notices: [String]
+    /// What is wrong with the journal, and how many edits are not saved.
+    package var notices: [String] { messages + SessionStore.notice(folder, "with", restored) }
+    fileprivate let folder: SessionFolder
+    fileprivate let messages: [String]
     /// The edits that are only in the journal, and can be restored.
     package var edits: ArraySlice<SessionEdit> { journal.edits.prefix(restored) }
     fileprivate let base: FNVHash
@@ -123,10 +137,9 @@ package final class SessionStore: Sendable {
           + "they are kept in \(SessionJournal.oldFile)")
     }
     let (restored, number) = replay(contents.edits, on: document, &notices, journalPath)
-    if number > 0 { notices.append("\(folder.path): restored \(count(number)) not saved") }
     return Reading(
-      document: restored, saved: document, restored: number, notices: notices, base: base,
-      journal: contents)
+      document: restored, saved: document, restored: number, folder: folder, messages: notices,
+      base: base, journal: contents)
   }
 
   /// Returns the document with as many of the edits as can be applied, and their number.
@@ -151,8 +164,11 @@ package final class SessionStore: Sendable {
     return (document, edits.count)
   }
 
-  private static func count(_ edits: Int) -> String {
-    edits == 1 ? "1 edit that was" : "\(edits) edits that were"
+  /// Returns the message about edits that are not saved, if there are some.
+  private static func notice(_ folder: SessionFolder, _ verb: String, _ edits: Int) -> [String] {
+    if edits == 0 { return [] }
+    let count = edits == 1 ? "1 edit that was" : "\(edits) edits that were"
+    return ["\(folder.path): \(verb) \(count) not saved"]
   }
 
   /// Parses the text of a `session.json`.
@@ -221,6 +237,7 @@ package final class SessionStore: Sendable {
       }
       state.document = document
       state.isEdited = true
+      state.amendment?.made.append(edit)
       if journal.editCount > Self.mostEdits || journal.byteCount > Self.mostJournalBytes {
         // If that fails, the journal is whole and just longer, or refuses the next edit.
         try? journal.compact(to: document, base: state.base)
@@ -320,6 +337,7 @@ package final class SessionStore: Sendable {
   ///   power failure can bring the old file back.
   package func save(_ change: (SessionDocument) -> SessionDocument = { $0 }) throws(SessionError) {
     try state.withLock { state throws(SessionError) in
+      if let amendment = state.amendment { return try save(amendment, &state) }
       let document = change(state.document)
       if try changedFile(state.base) != nil {
         throw .changedOutside(file: "\(folder.path)/\(Self.file)", what: "a moment ago")
@@ -342,6 +360,32 @@ package final class SessionStore: Sendable {
       // A journal that stays says itself that its edits are saved.
       try? journal.clear()
     }
+  }
+
+  /// Writes the edits that this program has made into `session.json`, and leaves those from before in the journal.
+  /// After a crash, the old or the new file is there, with the edits that it lacks in the journal.
+  private func save(_ amendment: Amendment, _ state: inout State) throws(SessionError) {
+    let document = try state.saved.edited(amendment.made)
+    if try changedFile(state.base) != nil {
+      throw .changedOutside(file: "\(folder.path)/\(Self.file)", what: "a moment ago")
+    }
+    let bytes = try Self.writableText(of: document, folder)
+    let sum = FNVHash(bytes)
+    if journal.isGone { try journal.compact(to: state.document, base: state.base) }
+    // An edit of the same value comes later than the one from before.
+    let isIndependent = (try? document.edited(amendment.unsaved)) == state.document
+    let rest = isIndependent ? amendment.unsaved : [.replace(state.document.json)]
+    // The journal belongs to both files. What follows the note is missing in the new one.
+    try journal.noteSave(sum, base: state.base)
+    for edit in rest { try journal.append(edit, base: state.base) }
+    journal.synchronize()
+    let doubt = try folder.replace(Self.file, with: bytes)
+    state.saved = document
+    state.base = sum
+    state.isEdited = document != state.document
+    state.amendment = Amendment(unsaved: rest)
+    journal.keepNotes()
+    if let doubt { throw doubt }
   }
 
   /// Drops the edits that only the journal has.

@@ -27,15 +27,17 @@ extension SessionEngine {
 
   /// Writes the connections of the session's ports into a document: those that exist, and those that are
   /// made when the other port appears. They name the client after the session, whatever it is called now.
-  /// Connections of ports that the session no longer has are dropped.
+  /// Connections of ports that the session no longer has are dropped, and those to the sound card that nobody
+  /// asked for are left out: the next run makes them, whatever its card is called.
   ///
   /// - Parameter isSave: Whether people ask for it. Otherwise connections that end with the other client's run
   ///   are left out.
   package func capture(_ document: inout SessionDocument, isSave: Bool = true) {
     let names = Set(portNames)
-    let known = device.knownConnections.filter {
+    let all = device.knownConnections.filter {
       names.contains($0.port) && (isSave || $0.isLasting)
-    }.map { (port: $0.port, other: $0.other) }
+    }
+    let known = all.map { (port: $0.port, other: $0.other) }
     func keeps(_ ports: [String], _ others: [String]) -> Bool {
       others.enumerated().allSatisfy { index, other in
         known.contains { $0.port == ports[index % ports.count] && $0.other == other }
@@ -59,7 +61,12 @@ extension SessionEngine {
       guard let own = ownPort(of: connection) else { return !isObsolete(connection) }
       return known.contains { $0 == own }
     }
-    for wire in known where !listed.contains(where: { $0 == wire }) {
+    // Of ports that somebody has connected otherwise, or disconnected in part, all connections are written: the
+    // next run makes no others.
+    let chosen = device.endedDefaults.union(all.filter { !$0.isDefault }.map(\.port))
+    let outlets = plan.trackOutlets.values.map(\.ports) + plan.busOutlets.values.map(\.ports)
+    let left = Set(outlets.filter { chosen.isDisjoint(with: $0) }.joined())
+    for wire in known where !left.contains(wire.port) && !listed.contains(where: { $0 == wire }) {
       if connections.contains(where: { ownPort(of: $0).map { $0 == wire } ?? false }) { continue }
       connections.append(
         connection(

@@ -130,7 +130,7 @@ import Testing
       try ok(
         "set",
         [
-          session + "/", "tracks/a/volume=-7dB", "tracks[a].chain[0].parameters.gain=-3dB",
+          session + "/", "tracks/a/volume=-7dB", "tracks[a].chain[amp].parameters.gain=-3dB",
           "tracks[0].mute=on",
         ])
       try ok("session", ["save", session])
@@ -143,6 +143,12 @@ import Testing
         wrong.status == 1
           && wrong.errors.contains("tracks/b/gain: the session has no such address"),
         "\(wrong)")
+      for target in ["tracks[a].fadeIn=1", "sampleRate=44100"] {
+        let later = try cuejack("set", [session, target], environment: environment)
+        #expect(
+          later.status == 1 && later.errors.contains("it takes effect with the next run only"),
+          "\(later)")
+      }
       try ok("set", [session, "quit"])
       #expect(try running.result().status == 0)
     }

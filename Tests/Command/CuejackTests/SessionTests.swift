@@ -89,6 +89,11 @@ import Testing
     #expect(none.status == 1 && none.errors.contains("none.wav"), "\(none.errors)")
     let text = try session("add", "\(root)/rig", "\(root)/rig/session.json")
     #expect(text.status == 1 && text.errors.contains("session.json"), "\(text.errors)")
+    for arguments in [[drums, "\(root)/none.wav"], [drums, "--with", "gian=1"]] {
+      let failed = try run(cuejack, ["session", "new", "\(root)/other"] + arguments)
+      #expect(failed.status == 1)
+      #expect(!FileManager.default.fileExists(atPath: "\(root)/other"))
+    }
     let second = try session("new", "\(root)/rig")
     #expect(second.status == 1)
     #expect(second.errors == "cuejack: \(root)/rig/session.json exists already\n")

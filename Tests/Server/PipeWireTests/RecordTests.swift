@@ -29,4 +29,45 @@ import Testing
       }
     }
   }
+
+  @Test func aSessionForgetsItsRecorder() throws {
+    try withTemporaryFolder { folder in
+      let stage = try Stage(.busy)
+      let environment = stage.daemon.environment
+      let path = folder.path + "/s"
+      func session(_ arguments: String...) throws -> CommandResult {
+        let result = try cuejack("session", arguments, environment: environment)
+        #expect(result.status == 0, "\(arguments): \(result)")
+        return result
+      }
+      let file = try WaveFile("a.wav", in: folder, frames: 48_000)
+      _ = try session("new", path, file.path)
+      let running = try Playing("session", ["run", path], in: folder, environment: environment)
+      try running.wait(for: "client s")
+      // The second one has the name of one that is gone.
+      for _ in 1...2 {
+        let recorder = try Playing(
+          "record", [folder.path + "/b.wav", "--force", "--connect", "s"], in: folder,
+          environment: environment)
+        try recorder.wait(for: "cuejack-record:in_2")
+        func isForgotten() throws -> Bool {
+          _ = try session("save", path)
+          let saved = try String(contentsOfFile: path + "/session.json", encoding: .utf8)
+          return !saved.contains("cuejack-record")
+        }
+        // PipeWire tells a property some time after the connections.
+        try wait(for: "the claim") { try isForgotten() }
+        recorder.send(signal: SIGTERM)
+        _ = try recorder.result()
+        #expect(try isForgotten())
+        try wait(for: "the end of the ports") {
+          try stage.daemon.run("jack_lsp", []).output.contains("cuejack-record") == false
+        }
+        #expect(try isForgotten())
+        #expect(try !session("show", path).output.contains("waiting"))
+      }
+      running.send(signal: SIGTERM)
+      _ = try running.result()
+    }
+  }
 }

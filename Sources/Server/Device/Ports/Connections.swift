@@ -69,10 +69,28 @@ final class Connections: Sendable {
 
   /// Connections of the ports that exist, or that are to be made again when the other port or the server
   /// returns.
-  var remembered: [Device.KnownConnection] { patchbay.withLock { $0.remembered } }
+  var remembered: [Device.KnownConnection] {
+    noteClaims()
+    return patchbay.withLock { $0.remembered }
+  }
+
+  /// Ports of which somebody has ended a connection to the sound card that nobody had asked for.
+  var endedDefaults: Set<String> { patchbay.withLock { $0.endedDefaults } }
 
   /// Remembers all connections that exist as those of people.
-  func keepAll() { patchbay.withLock { $0.keepAll() } }
+  func keepAll() {
+    noteClaims()
+    patchbay.withLock { $0.keepAll() }
+  }
+
+  /// Forgets connections that other clients have claimed. PipeWire tells that later than the connection.
+  private func noteClaims() {
+    guard link.client.isPipeWire else { return }
+    for other in Set(patchbay.withLock { $0.passing }) where link.client.makesOwnConnections(other)
+    {
+      patchbay.withLock { $0.claim(other) }
+    }
+  }
 
   /// Removes such a connection for good, if it exists.
   func disconnect(_ name: String, from other: String) {

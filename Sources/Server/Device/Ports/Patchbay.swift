@@ -13,6 +13,8 @@ struct Patchbay {
   }
   /// In the order in which they were added.
   private var wires: [Wire] = []
+  /// Ports of which somebody has ended a connection to the sound card that nobody had asked for.
+  private(set) var endedDefaults: Set<String> = []
   /// Ports that wait for ports of the sound card.
   private var cardWishes: [CardWish] = []
 
@@ -83,6 +85,9 @@ struct Patchbay {
   }
 
   mutating func disconnected(_ port: String, from destination: String) {
+    if let wire = wire(port, to: destination), wire.isMade, wire.isDefault {
+      endedDefaults.insert(port)
+    }
     wires.removeAll { $0.port == port && $0.destination == destination && $0.isMade }
   }
 
@@ -118,6 +123,7 @@ struct Patchbay {
   /// Forgets ports that no longer exist.
   mutating func forget(_ ports: [String]) {
     wires.removeAll { ports.contains($0.port) }
+    endedDefaults.subtract(ports)
     cardWishes.removeAll { $0.ports.contains { ports.contains($0) } }
   }
 
@@ -130,6 +136,18 @@ struct Patchbay {
   /// Remembers all connections that exist as those of people.
   mutating func keepAll() {
     for i in wires.indices where wires[i].memory == .whileOtherRuns { wires[i].memory = .lasting }
+  }
+
+  /// The other ports of connections that are remembered while the other client runs.
+  var passing: [String] { wires.filter { $0.memory == .whileOtherRuns }.map(\.destination) }
+
+  /// Notes that the client of the other port has claimed its connections.
+  mutating func claim(_ destination: String) {
+    for i in wires.indices
+    where wires[i].destination == destination && wires[i].memory == .whileOtherRuns {
+      wires[i].memory = .present
+    }
+    wires.removeAll { $0.memory == .present && !$0.isMade }
   }
 
   // MARK: The sound card

@@ -52,6 +52,22 @@ import Testing
     try client.values(of: "/cuejack/\(address)").first?.arguments.first
   }
 
+  @Test func namesStandForNumbers() throws {
+    try withSession { _, client, _, _ in
+      for (target, address) in [
+        ("tracks[drums].chain[amp].parameters.gain", "tracks/1/plugins/1/gain"),
+        ("tracks/drums/plugins/amp/gain", "tracks/1/plugins/1/gain"),
+        ("tracks/1/plugins/amp/gain", "tracks/1/plugins/1/gain"),
+        ("tracks[0].chain[0].parameters.gain", "tracks/1/plugins/1/gain"),
+        ("buses[keys].chain[sampler].bypass", "buses/2/bypass/1"),
+        ("tracks[drums].chain[none].bypass", nil), ("tracks/none/gain", nil),
+      ] {
+        let found = try client.address(of: target)
+        #expect(found == address.map { "/cuejack/\($0)" }, "\(target)")
+      }
+    }
+  }
+
   @Test func theAddressesAreThoseOfTheirPage() throws {
     try withSession { _, client, _, _ in
       let page = text(of: repository.appendingPathComponent("docs/remote.md"))
@@ -62,7 +78,7 @@ import Testing
         let address = node.address
           .replacing(/(tracks|buses|recordings|groups)\/\d+/) { "\($0.output.1)/N" }
           .replacing(/plugins\/\d+\/.*/, with: "plugins/M/SYMBOL")
-          .replacing(/bypass\/\d+/, with: "bypass/M")
+          .replacing(/(bypass|id)\/\d+/) { "\($0.output.1)/M" }
         met.insert(address)
         #expect(
           rows.contains {

@@ -57,6 +57,38 @@ import Testing
     #expect(try SessionStore.read(session).document == sampleSession())
   }
 
+  @Test func anEditCanBeSavedAlone() throws {
+    do {
+      let store = try SessionStore(creating: session, sampleSession())
+      try store.apply(setVolume(-12))
+    }
+    func bass(_ decibels: Int64) throws -> SessionEdit {
+      .set(try SessionPath("tracks[bass].gain"), .integer(decibels))
+    }
+    for decibels in [-1, -2] as [Int64] {
+      let store = try SessionStore(opening: session, savesAll: false)
+      #expect(store.notices == ["\(session): with 1 edit that was not saved"])
+      try store.apply(bass(decibels))
+      try store.save()
+      let reading = try SessionStore.read(session)
+      #expect(reading.edits.map(\.words) == [try setVolume(-12).words])
+      #expect(reading.document.tracks.map(\.volume).prefix(2) == [-12, Double(decibels)])
+      #expect(try !text("session.json").contains("-12"))
+    }
+    // The same value: the later edit is the one that counts.
+    do {
+      let store = try SessionStore(opening: session, savesAll: false)
+      try store.apply(setVolume(-3))
+      try store.save()
+      #expect(store.document.tracks[0].volume == -3)
+    }
+    let store = try SessionStore(opening: session)
+    #expect(store.document.tracks.map(\.volume).prefix(2) == [-3, -2])
+    #expect(try text("session.json").contains("\"gain\" : -3"))
+    try store.save()
+    #expect(try text("session.journal").isEmpty)
+  }
+
   @Test func editsThatWereNotSavedAreRestored() throws {
     do {
       let store = try SessionStore(creating: session, sampleSession())
@@ -65,9 +97,9 @@ import Testing
       // An edit that changes nothing is none.
       try store.apply(setVolume(-3))
     }
+    // To read it restores nothing.
     #expect(
-      try SessionStore.read(session).notices == ["\(session): restored 3 edits that were not saved"]
-    )
+      try SessionStore.read(session).notices == ["\(session): with 3 edits that were not saved"])
     for _ in 0..<2 {
       let store = try SessionStore(opening: session)
       #expect(store.notices == ["\(session): restored 3 edits that were not saved"])

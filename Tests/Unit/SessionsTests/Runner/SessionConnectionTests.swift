@@ -27,6 +27,32 @@ import Testing
     return document
   }
 
+  /// The next run connects its own card.
+  @Test func whatNobodyAskedForIsNotSaved() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, frames: 4800)
+      let cards = (1...2).map { card in (1...2).map { "card\(card):playback_\($0)" } }
+      var document = session([("a", [a])])
+      let first = try SessionRig(document, in: folder, card: cards[0])
+      #expect(connections(of: first) == ["a_1": [cards[0][0]], "a_2": [cards[0][1]]])
+      document = saved(first)
+      #expect(document.connections == [])
+      let second = try SessionRig(document, in: folder, card: cards[1])
+      #expect(connections(of: second) == ["a_1": [cards[1][0]], "a_2": [cards[1][1]]])
+      // Who ends one of them, or makes another connection, wants what is left.
+      second.engine.device.disconnect("a_2", from: cards[1][1])
+      document = saved(second)
+      #expect(document.connections == [connection("session:a_1", cards[1][0])])
+      // Those of a document are those of people.
+      let third = try SessionRig(document, in: folder, card: cards[1])
+      #expect(saved(third).connections == document.connections)
+      document.connections = []
+      let fourth = try SessionRig(document, in: folder, otherInputs: ["x:in_1"], card: cards[1])
+      try fourth.engine.device.connect("a_1", to: "x:in_1")
+      #expect(saved(fourth).connections.count == 3)
+    }
+  }
+
   @Test func aTrackKeepsTheSecondPortThatAConnectionNames() throws {
     try withTemporaryFolder { folder in
       let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 4800)

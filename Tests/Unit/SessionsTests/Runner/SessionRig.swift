@@ -15,11 +15,11 @@ final class SessionRig {
 
   init(
     _ document: SessionDocument, in folder: URL, sampleRate: Double = 48000,
-    otherInputs: [String] = []
+    otherInputs: [String] = [], card: [String] = []
   ) throws {
     server = HandDrivenServer(sampleRate: sampleRate, maximumFrames: 1024)
     server.periodFrames = Self.period
-    server.physicalOutputs = []
+    server.physicalOutputs = card
     server.otherInputs = otherInputs
     let messages = Messages()
     self.messages = messages
