@@ -75,7 +75,7 @@ struct SetValue: ParsableCommand {
       let path = range == nil ? left : String(left[..<(left.lastIndex(of: "/") ?? left.endIndex)])
       address = try session.address(of: path) ?? address
     }
-    if addresses[address] == nil, !AddressPattern.isPattern(address) {
+    if addresses[address] == nil, !address.contains(where: { "*?[{".contains($0) }) {
       throw .refused(address, reason(against: left, address, addresses))
     }
     let nodes = try addresses.found(address).0
