@@ -530,6 +530,6 @@ struct PlaybackQueueTests {
     )
     #expect("\(AudioQueueError(12345))" == "OSStatus 12345")
     let any: any Error = AudioQueueError.cancelled
-    #expect(any.localizedDescription == "userCanceledErr (-128): the task was cancelled")
+    #expect(any.localizedDescription == "userCanceledErr (-128): it was cancelled")
   }
 }
