@@ -277,7 +277,7 @@ import Testing
   // MARK: Usage
 
   @Test(arguments: [
-    [], ["a.wav", "--volume", "64"], ["a.wav", "--volume", "-1"], ["a.wav", "--volume", "nan"],
+    [], ["a.wav", "--volume", "64"], ["a.wav", "--volume", "-1x"], ["a.wav", "--volume", "nan"],
     ["a.wav", "--volume", "loud"], ["a.wav", "--at", "soon"], ["a.wav", "--at", "+-1"],
     ["a.wav", "--at", "1.5"], ["a.wav", "--at", "+1e30"], ["a.wav", "--seconds", "0"],
     ["a.wav", "--seconds", "inf"], ["a.wav", "--name", ""], ["a.wav", "--name", "a:b"],

@@ -70,7 +70,9 @@ import Testing
       let result = try run(
         "Tests/Tools/Gates/with-systemd", ["bash", "-c", Self.script(prefix)],
         environment: [
-          "HOME": folder.path, "JACK_DEFAULT_SERVER": server, "JACK_NO_START_SERVER": "1",
+          // Sessions are looked for in TMPDIR, too, and other tests have some of the same name.
+          "HOME": folder.path, "TMPDIR": folder.path, "JACK_DEFAULT_SERVER": server,
+          "JACK_NO_START_SERVER": "1",
           "PATH": "\(prefix)/bin:\(ProcessInfo.processInfo.environment["PATH"] ?? "")",
         ], folder: repository)
       #expect(result.status == 0, "\(result)")

@@ -39,6 +39,8 @@ import Testing
       environment["PATH"] =
         "\(builtProducts.path):\(ProcessInfo.processInfo.environment["PATH"] ?? "")"
       environment["XDG_RUNTIME_DIR"] = folder.path
+      // Sessions are looked for there, too, and other tests have some of the same name.
+      environment["TMPDIR"] = folder.path
       environment["NSM_URL"] = ""
       /// The session that runs in the other terminal.
       var session: (child: Child, output: URL)?

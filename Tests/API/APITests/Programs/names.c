@@ -211,9 +211,13 @@ static void threads(void) {
   strcpy(memory, "abc");
   memory = reallocf(memory, 1000000);
   CHECK(memory != NULL && strcmp(memory, "abc") == 0);
-  // The memory is freed: the leak checker would find it.
+#if __has_feature(address_sanitizer)
+  // It would tell of a size that nothing has.
+  free(memory);
+#else
   volatile size_t too_much = SIZE_MAX / 2;
   CHECK(reallocf(memory, too_much) == NULL);
+#endif
   passed("threads");
 }
 

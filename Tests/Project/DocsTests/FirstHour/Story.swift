@@ -16,6 +16,8 @@ final class Story {
     var all = playEnvironment(environment)
     all["PATH"] = "\(builtProducts.path):\(all["PATH"] ?? "")"
     all["XDG_RUNTIME_DIR"] = environment["XDG_RUNTIME_DIR"] ?? folder.path
+    // Sessions are looked for there, too, and other tests have some of the same name.
+    all["TMPDIR"] = folder.path
     all["NSM_URL"] = ""
     self.environment = all
   }
