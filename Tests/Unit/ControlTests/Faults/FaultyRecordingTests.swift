@@ -62,8 +62,8 @@ import Testing
     try withRecording { run, take in
       run.order(0, ENOSPC, isLasting: true)
       try wait(for: "the end of the recordings") {
-        try value(run, "recordings/1/failure")?.text?.contains("No space left") == true
-          && value(run, "recordings/2/failure")?.text?.contains("No space left") == true
+        try value(run, "recordings/1/failure")?.text?.contains("no room left") == true
+          && value(run, "recordings/2/failure")?.text?.contains("no room left") == true
       }
       try wait(for: "the end") { try value(run, "recording") == .bool(false) }
       run.order(nil)
