@@ -228,12 +228,19 @@ extension JackClient {
       // connect ports meanwhile do not wait for that.
       var connections: [(name: String, others: [ConnectionBook.Other])] = []
       var own: Set<String> = []
+      // What each client has claimed, asked for once.
+      var claims: [Substring: Bool] = [:]
       for name in watched {
         guard let port = unsafe ownPort(name) else { continue }
         let others = unsafe Self.strings(jack_port_get_all_connections(client, port))
         connections.append((name, others.map(other)))
         let new = connectionBook.withLock { $0.unknown(others, at: name) }
-        own.formUnion(new.filter(hasOwnConnections))
+        for other in new {
+          let client = clientName(of: other)
+          let isClaimed = claims[client] ?? hasOwnConnections(other)
+          claims[client] = isClaimed
+          if isClaimed { own.insert(other) }
+        }
       }
       return connectionBook.withLock { book in
         if book.version == version {

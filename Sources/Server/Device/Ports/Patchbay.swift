@@ -173,10 +173,13 @@ struct Patchbay {
     -> [(port: String, direction: PortDirection, destination: String)]
   {
     var found: [(port: String, direction: PortDirection, destination: String)] = []
+    // A thousand queues may wait: JACK is asked once.
+    var cards: [PortDirection: [String]] = [:]
     for i in cardWishes.indices {
       let wish = cardWishes[i]
+      let present = cards[wish.direction] ?? card(wish.direction)
+      cards[wish.direction] = present
       // Ports of another client that come later are no part of the card.
-      let present = card(wish.direction)
       let own = present.filter { clientName(of: $0) == clientName(of: present[0]) }
       for number in 0..<min(own.count, wish.count) where !wish.made.contains(number) {
         cardWishes[i].made.insert(number)
