@@ -97,9 +97,7 @@ extension JackClient {
   /// Returns whether a client of that name exists. Call while this client is open.
   func hasClient(named name: String) -> Bool {
     isPipeWire
-      ? unsafe !Self.strings(jack_get_ports(client, nil, nil, 0)).allSatisfy {
-        clientName(of: $0) != name
-      }
+      ? portNames().contains { clientName(of: $0) == name }
       : identifier(ofClient: name) != nil
   }
 

@@ -71,7 +71,15 @@ extension JackClient {
   }
 
   private func ports(_ flags: UInt32, _ type: String = JACK_DEFAULT_AUDIO_TYPE) -> [String] {
-    whileOpen { unsafe Self.strings(jack_get_ports(client, nil, type, UInt(flags))) } ?? []
+    whileOpen { portNames(flags, type) } ?? []
+  }
+
+  /// Returns the full names of ports, of any type if it is nil. Call while the client is open.
+  func portNames(_ flags: UInt32 = 0, _ type: String? = nil) -> [String] {
+    func ask() -> [String] { unsafe Self.strings(jack_get_ports(client, nil, type, UInt(flags))) }
+    // PipeWire's library reads the names after it has given its lock back, and crashes if another thread removes a
+    // port of this client then (seen with 0.3.65).
+    return isPipeWire ? requests.withLock { _ in ask() } : ask()
   }
 
   func addPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort {

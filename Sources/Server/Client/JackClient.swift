@@ -321,8 +321,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
   /// no more notices. When their socket is full, jackd waits and answers nobody.
   private func removeManyPorts() {
     if isPipeWire || isLost.load(ordering: .acquiring) { return }
-    let ports = unsafe Self.strings(jack_get_ports(client, nil, nil, 0))
-      .filter { $0.hasPrefix("\(name):") }
+    let ports = portNames().filter { $0.hasPrefix("\(name):") }
     guard ports.count > Self.fewPorts else { return }
     unsafe jack_deactivate(client)
     for name in ports {
