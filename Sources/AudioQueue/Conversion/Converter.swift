@@ -108,8 +108,7 @@ final class Converter: @unchecked Sendable {
       || (stagingBuffer == nil && nextStagingBuffer(state) == .none)
   }
 
-  /// The number of ring entries from which the ring counts as full. The end of a step may push two
-  /// more.
+  /// The number of ring entries from which the ring counts as full. The end of a step may push two more.
   private static var mostEntries: Int { VoiceMemory.entryCapacity - 2 }
 
   private enum NextStagingBuffer: Equatable {
@@ -468,7 +467,8 @@ final class Converter: @unchecked Sendable {
     _ = unsafe push(
       Entry(
         stagingBuffer.address(at: pushed), frames: filled - pushed, layout: stagingLayout,
-        planeFrames: stagingBuffer.capacity, token: 0, start: start, changes: changes),
+        planeFrames: stagingBuffer.capacity, token: 0, start: start, changes: changes,
+        tellsProgress: !stagingBuffer.isPooled),
       state.inRing.count)
     state.inRing.append(
       .stagingBuffer(

@@ -10,7 +10,8 @@ import System
 final class StagingBuffer {
   /// Capacity in frames.
   let capacity: Int
-  /// True if the buffer belongs to a converter's pool and is refilled once it has been played.
+  /// True if the buffer belongs to a converter's pool and is refilled once it has been played. Others may be longer than
+  /// what is to be converted ahead.
   let isPooled: Bool
   private let channels: Int
   private let memory: UnsafeMutableBufferPointer<Float>

@@ -16,7 +16,7 @@ package final class PacketDecoder {
   /// change of the rate.
   package var keepsRate = false
 
-  private var decoder: UnsafePointer<AVCodec>
+  private let decoder: UnsafePointer<AVCodec>
   private let extradata: [UInt8]
   /// The extradata of the stream that is decoded now. In a joined file it may differ from `extradata`, the first stream's.
   private var current: [UInt8]
@@ -156,12 +156,8 @@ package final class PacketDecoder {
       return begin()
     }
     if isDrained { begin() }
-    if format.codec == .mp3, reservoir == nil, packet.count > 2, unsafe packet[2] & 0xF0 == 0,
-      let units = unsafe ffmpeg.avcodec_find_decoder_by_name("mp3adufloat")
-    {
-      unsafe decoder = units
-      begin()
-      reservoir = BitReservoir()
+    if format.codec == .mp3, reservoir == nil, packet.count > 2, unsafe packet[2] & 0xF0 == 0 {
+      begin(isFreeFormat: true)
     }
     if let unit = unsafe reservoir?.unit(packet) {
       let result = unsafe unit.withUnsafeBytes { bytes in
@@ -234,11 +230,12 @@ package final class PacketDecoder {
 
   /// Prepares for the first packet of a stream. Some decoders keep state when flushed, so a new one
   /// is opened.
-  private func begin() {
+  private func begin(isFreeFormat: Bool = false) {
     isDrained = false
     adapter = nil
-    if reservoir != nil { reservoir = BitReservoir() }
-    if let fresh = try? unsafe Self.opened(decoder, format, current) {
+    let units = unsafe isFreeFormat ? ffmpeg.avcodec_find_decoder_by_name("mp3adufloat") : nil
+    reservoir = unsafe units == nil ? nil : BitReservoir()
+    if let fresh = try? unsafe Self.opened(units ?? decoder, format, current) {
       codec = fresh
     } else {
       unsafe ffmpeg.avcodec_flush_buffers(codec.context)

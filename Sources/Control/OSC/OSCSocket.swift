@@ -11,7 +11,7 @@ package final class OSCSocket: Sendable {
     case loopback
     /// One host, by its IPv4 address, and this machine.
     case host(UInt32)
-    /// One host, by its name, and this machine.
+    /// A host with this name, and this machine.
     case named(OSCHost)
     /// All hosts.
     case everywhere

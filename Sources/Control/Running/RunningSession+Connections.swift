@@ -12,7 +12,7 @@ extension RunningSession {
     let present = engine.presentConnections
     let isNews = seenConnections.withLock { seen in
       defer { seen = present.all }
-      // That the sound card has appeared is no edit.
+      // Connections to a sound card that has appeared are no edits.
       return !seen.isSubset(of: present.all)
         || !present.all.subtracting(present.defaults).isSubset(of: seen)
     }

@@ -34,6 +34,8 @@ package struct Entry: BitwiseCopyable {
     case end
   }
   package let kind: Kind
+  /// True if each cycle that plays a part of the frames wakes the event thread: a converter follows what is played.
+  let tellsProgress: Bool
   package let layout: SampleLayout
   /// Token of the event that hands the memory back.
   package let token: UInt32
@@ -51,9 +53,11 @@ package struct Entry: BitwiseCopyable {
   /// arrives.
   package init(
     _ source: UnsafeRawPointer, frames: Int, layout: SampleLayout, planeFrames: Int = 0,
-    token: UInt32, start: Int64 = .min, changes: ParameterChanges = ParameterChanges()
+    token: UInt32, start: Int64 = .min, changes: ParameterChanges = ParameterChanges(),
+    tellsProgress: Bool = false
   ) {
     kind = .audio
+    self.tellsProgress = tellsProgress
     self.start = start
     self.changes = changes
     self.layout = layout
@@ -68,6 +72,7 @@ package struct Entry: BitwiseCopyable {
 
   private init() {
     kind = .end
+    tellsProgress = false
     layout = .float32(channels: 1)
     token = 0
     frames = 0

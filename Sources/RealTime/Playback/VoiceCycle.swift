@@ -325,6 +325,7 @@ extension Voice {
       at &+= count
       state.offset &+= count
       state.playedFrames &+= UInt64(count)
+      if entry.tellsProgress { happened = true }
       if state.offset == Int(entry.frames) {
         state.current = nil
         _ = events.push(Event(.played, token: entry.token, frame: cycleFrame &+ Int64(at)))

@@ -97,7 +97,7 @@ extension JackClient {
   /// Returns whether a client of that name exists. Call while this client is open.
   func hasClient(named name: String) -> Bool {
     isPipeWire
-      ? portNames().contains { clientName(of: $0) == name }
+      ? !portNames(of: name).isEmpty
       : identifier(ofClient: name) != nil
   }
 

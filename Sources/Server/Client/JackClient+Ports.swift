@@ -74,11 +74,21 @@ extension JackClient {
     whileOpen { portNames(flags, type) } ?? []
   }
 
-  /// Returns the full names of ports, of any type if it is nil. Call while the client is open.
-  func portNames(_ flags: UInt32 = 0, _ type: String? = nil) -> [String] {
-    func ask() -> [String] { unsafe Self.strings(jack_get_ports(client, nil, type, UInt(flags))) }
-    // PipeWire's library reads the names after it has given its lock back, and crashes if another thread removes a
-    // port of this client then (seen with 0.3.65).
+  /// Returns the full names of ports. Call while the client is open.
+  ///
+  /// - Parameters:
+  ///   - flags: What the ports have, as jack_get_ports takes it.
+  ///   - type: Nil for ports of any type.
+  ///   - owner: The name of the client that has the ports; nil for all clients.
+  func portNames(_ flags: UInt32 = 0, _ type: String? = nil, of owner: String? = nil) -> [String] {
+    let pattern = owner.map { name in
+      "^" + name.map { #"\.[]{}()*+?|^$"#.contains($0) ? "\\\($0)" : "\($0)" }.joined() + ":"
+    }
+    func ask() -> [String] {
+      unsafe Self.strings(jack_get_ports(client, pattern, type, UInt(flags)))
+    }
+    // PipeWire's library sorts ports after it has given its lock back, and crashes if a port has been removed by
+    // then (seen with 0.3.65): no port of this client is removed meanwhile.
     return isPipeWire ? requests.withLock { _ in ask() } : ask()
   }
 
@@ -236,7 +246,7 @@ extension JackClient {
       // connect ports meanwhile do not wait for that.
       var connections: [(name: String, others: [ConnectionBook.Other])] = []
       var own: Set<String> = []
-      // What each client has claimed, asked for once.
+      // Whether a client makes its connections itself, by the client's name: each client is asked for once.
       var claims: [Substring: Bool] = [:]
       for name in watched {
         guard let port = unsafe ownPort(name) else { continue }

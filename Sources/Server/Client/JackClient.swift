@@ -321,7 +321,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
   /// no more notices. When their socket is full, jackd waits and answers nobody.
   private func removeManyPorts() {
     if isPipeWire || isLost.load(ordering: .acquiring) { return }
-    let ports = portNames().filter { $0.hasPrefix("\(name):") }
+    let ports = portNames(of: name)
     guard ports.count > Self.fewPorts else { return }
     unsafe jack_deactivate(client)
     for name in ports {

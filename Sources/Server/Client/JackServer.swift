@@ -108,7 +108,7 @@ package struct JackServer: Server {
         if !started.isOver { started.adopt(client) }
         return client
       }
-      // One that another program has just started refuses clients until its first cycle.
+      // A server that another program has just started refuses clients until its first cycle.
       if isOver, !started.lastWords.contains("already active") {
         throw .jackdFailed(started.lastWords)
       }

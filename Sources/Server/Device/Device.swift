@@ -283,10 +283,10 @@ package final class Device: Sendable {
   /// another client made for its own run are left out.
   package var knownConnections: [KnownConnection] { connections.remembered }
 
-  /// Ports of which somebody has ended a connection to the sound card that nobody had asked for.
+  /// Ports that were connected to the sound card by default, and that somebody has disconnected from it since.
   package var endedDefaults: Set<String> { connections.endedDefaults }
 
-  /// Remembers all connections that exist, whoever made them when.
+  /// Remembers all existing connections as if people had made them.
   package func keepConnections() { connections.keepAll() }
 
   /// Removes such a connection for good, if it exists.

@@ -97,7 +97,7 @@ package final class SessionStore: Sendable {
     fileprivate let saved: SessionDocument
     /// Number of edits from the journal.
     package let restored: Int
-    /// What is wrong with the journal, and how many edits are not saved.
+    /// The journal's faults, and the number of edits that are not saved.
     package var notices: [String] { messages + SessionStore.notice(folder, "with", restored) }
     fileprivate let folder: SessionFolder
     fileprivate let messages: [String]

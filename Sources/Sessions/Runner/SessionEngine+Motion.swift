@@ -26,7 +26,7 @@ extension SessionEngine {
   /// What a group does.
   package func motion(ofGroup index: Int) -> Motion { runs.withLock { $0[index].motion } }
 
-  /// What a group does, in one word: `waiting` if it is to start on a frame that has not come, else its motion.
+  /// The state of a group in one word: `waiting` if it is to start on a frame that has not come, else its motion.
   package func motionWord(ofGroup index: Int) -> String {
     let run = runs.withLock { $0[index] }
     let isWaiting = run.motion == .playing && run.isScheduled && run.anchor > device.now

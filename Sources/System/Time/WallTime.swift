@@ -128,7 +128,7 @@ package struct WallClock: Equatable, Sendable {
   /// TIME_ERROR: nothing keeps the clock.
   private static let timeError: CInt = 5
 
-  /// What people should know before several machines start at `time`; nil if all is well.
+  /// A warning to people who start several machines at `time`; nil if all is well.
   package func warning(for time: WallTime) -> String? {
     var reasons: [String] = []
     if !isSynchronized {

@@ -85,6 +85,24 @@ import Testing
     #expect(output == expected && !expected[0].isEmpty)
   }
 
+  /// A damaged header that says "free format" counts for the packets up to the next beginning only.
+  @Test func aNewBeginningEndsAFreeFormat() throws {
+    let stream = try encoded(.mp3)
+    let decoder = try PacketDecoder(stream.format, cookie: stream.cookie)
+    let packets = stream.packets.map(\.bytes)
+    let expected = try decode(packets, with: decoder)
+    var damaged = packets[1]
+    damaged[2] &= 0x0F
+    damaged.withUnsafeBytes { try? decoder.decode($0) }
+    decoder.reset()
+    #expect(try decode(packets, with: decoder) == expected)
+    damaged.withUnsafeBytes { try? decoder.decode($0) }
+    // The end of a stream, too.
+    try? decoder.decode(nil)
+    _ = takeAll(decoder)
+    #expect(try decode(packets, with: decoder) == expected)
+  }
+
   @Test func aBadPacketIsToldOf() throws {
     let stream = try encoded(.alac)
     let decoder = try PacketDecoder(stream.format, cookie: stream.cookie)

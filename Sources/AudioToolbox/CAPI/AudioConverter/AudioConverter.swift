@@ -244,7 +244,7 @@ public func AudioConverterFillComplexBuffer(
   }
 }
 
-/// What the callback of AudioConverterFillBuffer is called with.
+/// An app's callback for AudioConverterFillBuffer, and the size of the packets that it gives.
 @safe
 private struct PlainInput {
   let callback: AudioConverterInputDataProc

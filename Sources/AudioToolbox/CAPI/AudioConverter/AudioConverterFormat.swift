@@ -111,7 +111,10 @@ struct BufferList {
   var count: Int { unsafe list.count }
 
   /// The size of the smallest buffer in bytes.
-  var leastBytes: Int { unsafe list.map { unsafe Int($0.mDataByteSize) }.min() ?? 0 }
+  var leastBytes: Int { unsafe list.lazy.map { unsafe Int($0.mDataByteSize) }.min() ?? 0 }
+
+  /// False if the data pointer of a buffer is NULL.
+  var hasData: Bool { unsafe list.allSatisfy { unsafe $0.mData != nil } }
 
   /// The data pointers of the buffers; nil if one of them is NULL.
   var pointers: [UnsafeMutableRawPointer]? {

@@ -48,7 +48,7 @@ private struct InputRing: ~Copyable {
   unsafe ring.pointee.end.store(first &+ count, ordering: .releasing)
 }
 
-/// What AudioDeviceRead reads from: a function of the device that keeps its input.
+/// Keeps the latest input of a device for AudioDeviceRead, as a function of the device.
 @safe
 final class DeviceReader: @unchecked Sendable {
   /// The readers of the devices, by the devices' numbers. They begin with the first read, and end when the device

@@ -7,7 +7,8 @@ import System
 // The functions of CarbonCore/Files.h, and those of AudioFile.h and ExtendedAudioFile.h that take an FSRef. The headers
 // document each function. On Linux, Swift cannot declare a C function with a CFURL parameter, so some take a raw pointer.
 
-/// What an FSRef holds: 80 bytes have no room for a path, so this process keeps the paths, and the reference has a number.
+/// The content of an FSRef. A path does not fit into its 80 bytes: this process keeps the paths, and a reference has
+/// the number of one.
 private struct FileReference: BitwiseCopyable {
   static let mark: UInt64 = 0x6375_656a_4653_5265  // "cuejFSRe"
 

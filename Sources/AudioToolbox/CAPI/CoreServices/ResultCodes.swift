@@ -4,6 +4,7 @@ public import CAudioToolbox
 
 /// The result codes of MacErrors.h and of Core Audio, with their names and what they mean. Where two constants have one
 /// value, the C functions tell the first, and errors of queues the last.
+// swift-format-ignore
 @safe private let codes: [(code: OSStatus, name: StaticString, meaning: StaticString)] = [
   (paramErr, "paramErr", "a parameter is wrong"),
   (unimpErr, "unimpErr", "the call is not implemented"),
@@ -73,257 +74,115 @@ public import CAudioToolbox
   (badComponentInstance, "badComponentInstance", "the instance of a component is not valid"),
   (badComponentSelector, "badComponentSelector", "the component has no such function"),
   (kAudio_BadFilePathError, "kAudio_BadFilePathError", "the path is not valid"),
-  (
-    kAudioFormatUnspecifiedError, "kAudioFormatUnspecifiedError",
-    "an error without a code of its own"
-  ),
-  (
-    kAudioFormatUnsupportedPropertyError, "kAudioFormatUnsupportedPropertyError",
-    "there is no such property"
-  ),
-  (
-    kAudioFormatBadPropertySizeError, "kAudioFormatBadPropertySizeError",
-    "the size does not fit the property"
-  ),
-  (
-    kAudioFormatBadSpecifierSizeError, "kAudioFormatBadSpecifierSizeError",
-    "the size of the specifier does not fit the property"
-  ),
-  (
-    kAudioFormatUnsupportedDataFormatError, "kAudioFormatUnsupportedDataFormatError",
-    "the format is not supported"
-  ),
+  (kAudioFormatUnspecifiedError, "kAudioFormatUnspecifiedError", "an error without a code of its own"),
+  (kAudioFormatUnsupportedPropertyError, "kAudioFormatUnsupportedPropertyError", "there is no such property"),
+  (kAudioFormatBadPropertySizeError, "kAudioFormatBadPropertySizeError", "the size does not fit the property"),
+  (kAudioFormatBadSpecifierSizeError, "kAudioFormatBadSpecifierSizeError", "the size of the specifier does not fit the property"),
+  (kAudioFormatUnsupportedDataFormatError, "kAudioFormatUnsupportedDataFormatError", "the format is not supported"),
   (kAudioFormatUnknownFormatError, "kAudioFormatUnknownFormatError", "the format is not known"),
-  (
-    kAudioFileUnsupportedFileTypeError, "kAudioFileUnsupportedFileTypeError",
-    "the type of the file is not supported"
-  ),
-  (
-    kAudioFileUnsupportedPropertyError, "kAudioFileUnsupportedPropertyError",
-    "the file has no such property"
-  ),
+  (kAudioFileUnsupportedFileTypeError, "kAudioFileUnsupportedFileTypeError", "the type of the file is not supported"),
+  (kAudioFileUnsupportedPropertyError, "kAudioFileUnsupportedPropertyError", "the file has no such property"),
   (kAudioFilePermissionsError, "kAudioFilePermissionsError", "permission for the file is denied"),
   (kAudioFileNotOptimizedError, "kAudioFileNotOptimizedError", "the file must be optimised first"),
   (kAudioFileInvalidChunkError, "kAudioFileInvalidChunkError", "the file has no such chunk"),
   (kAudioFileInvalidFileError, "kAudioFileInvalidFileError", "the file is damaged"),
-  (
-    kAudioConverterErr_OperationNotSupported, "kAudioConverterErr_OperationNotSupported",
-    "the operation is not supported"
-  ),
-  (
-    kAudioConverterErr_InvalidInputSize, "kAudioConverterErr_InvalidInputSize",
-    "the input is not a whole number of packets"
-  ),
-  (
-    kAudioConverterErr_InvalidOutputSize, "kAudioConverterErr_InvalidOutputSize",
-    "the output buffer is too small"
-  ),
-  (
-    kAudioConverterErr_RequiresPacketDescriptionsError,
-    "kAudioConverterErr_RequiresPacketDescriptionsError", "the packets need descriptions"
-  ),
-  (
-    kAudioConverterErr_InputSampleRateOutOfRange, "kAudioConverterErr_InputSampleRateOutOfRange",
-    "the input rate cannot be converted"
-  ),
-  (
-    kAudioConverterErr_OutputSampleRateOutOfRange, "kAudioConverterErr_OutputSampleRateOutOfRange",
-    "the output rate cannot be made"
-  ),
+  (kAudioFileUnspecifiedError, "kAudioFileUnspecifiedError", "the file cannot be used; the log says why"),
+  (kAudioFileDoesNotAllow64BitDataSizeError, "kAudioFileDoesNotAllow64BitDataSizeError", "a file of this type cannot be so large"),
+  (kAudioFileInvalidPacketOffsetError, "kAudioFileInvalidPacketOffsetError", "there is no such packet"),
+  (kAudioFileInvalidPacketDependencyError, "kAudioFileInvalidPacketDependencyError", "the dependency of a packet is not valid"),
+  (kAudioFileOperationNotSupportedError, "kAudioFileOperationNotSupportedError", "the operation is not possible with this file"),
+  (kAudioFileStreamError_ValueUnknown, "kAudioFileStreamError_ValueUnknown", "the stream does not have this value"),
+  (kAudioFileStreamError_DataUnavailable, "kAudioFileStreamError_DataUnavailable", "the value needs more bytes of the stream"),
+  (kAudioFileStreamError_DiscontinuityCantRecover, "kAudioFileStreamError_DiscontinuityCantRecover", "the place of the packets behind the gap is not known"),
+  (kExtAudioFileError_InvalidProperty, "kExtAudioFileError_InvalidProperty", "the file has no such property, or it cannot be set"),
+  (kExtAudioFileError_InvalidPropertySize, "kExtAudioFileError_InvalidPropertySize", "the size does not fit the property"),
+  (kExtAudioFileError_NonPCMClientFormat, "kExtAudioFileError_NonPCMClientFormat", "the client format is not linear PCM"),
+  (kExtAudioFileError_InvalidChannelMap, "kExtAudioFileError_InvalidChannelMap", "the channels do not fit the format"),
+  (kExtAudioFileError_InvalidOperationOrder, "kExtAudioFileError_InvalidOperationOrder", "another call must come first"),
+  (kExtAudioFileError_InvalidDataFormat, "kExtAudioFileError_InvalidDataFormat", "the operation does not take the format"),
+  (kExtAudioFileError_MaxPacketSizeUnknown, "kExtAudioFileError_MaxPacketSizeUnknown", "the size of the largest packet is not known"),
+  (kExtAudioFileError_InvalidSeek, "kExtAudioFileError_InvalidSeek", "the position is not in the file, or the file is open for writing"),
+  (kExtAudioFileError_AsyncWriteTooLarge, "kExtAudioFileError_AsyncWriteTooLarge", "these are more frames than the write buffer holds"),
+  (kExtAudioFileError_AsyncWriteBufferOverflow, "kExtAudioFileError_AsyncWriteBufferOverflow", "the disk did not keep up: these frames are not written"),
+  (kAudioConverterErr_OperationNotSupported, "kAudioConverterErr_OperationNotSupported", "the operation is not supported"),
+  (kAudioConverterErr_InvalidInputSize, "kAudioConverterErr_InvalidInputSize", "the input is not a whole number of packets"),
+  (kAudioConverterErr_InvalidOutputSize, "kAudioConverterErr_InvalidOutputSize", "the output buffer is too small"),
+  (kAudioConverterErr_RequiresPacketDescriptionsError, "kAudioConverterErr_RequiresPacketDescriptionsError", "the packets need descriptions"),
+  (kAudioConverterErr_InputSampleRateOutOfRange, "kAudioConverterErr_InputSampleRateOutOfRange", "the input rate cannot be converted"),
+  (kAudioConverterErr_OutputSampleRateOutOfRange, "kAudioConverterErr_OutputSampleRateOutOfRange", "the output rate cannot be made"),
   (kAudioCodecBadDataError, "kAudioCodecBadDataError", "a packet is damaged"),
   (kAudioHardwareNotRunningError, "kAudioHardwareNotRunningError", "the device does not run"),
-  (
-    kAudioHardwareUnknownPropertyError, "kAudioHardwareUnknownPropertyError",
-    "the object has no such property"
-  ),
-  (
-    kAudioHardwareIllegalOperationError, "kAudioHardwareIllegalOperationError",
-    "the operation is not possible now"
-  ),
+  (kAudioHardwareUnknownPropertyError, "kAudioHardwareUnknownPropertyError", "the object has no such property"),
+  (kAudioHardwareIllegalOperationError, "kAudioHardwareIllegalOperationError", "the operation is not possible now"),
   (kAudioHardwareBadObjectError, "kAudioHardwareBadObjectError", "there is no such object"),
   (kAudioHardwareBadDeviceError, "kAudioHardwareBadDeviceError", "there is no such device"),
   (kAudioHardwareBadStreamError, "kAudioHardwareBadStreamError", "there is no such stream"),
   (kAudioHardwareNotReadyError, "kAudioHardwareNotReadyError", "the device is not ready"),
-  (
-    kAudioDevicePermissionsError, "kAudioDevicePermissionsError",
-    "the device belongs to another process"
-  ),
+  (kAudioHardwareUnsupportedOperationError, "kAudioHardwareUnsupportedOperationError", "JACK cannot do this"),
+  (kAudioDeviceUnsupportedFormatError, "kAudioDeviceUnsupportedFormatError", "the server has another format"),
+  (kAudioDevicePermissionsError, "kAudioDevicePermissionsError", "the device belongs to another process"),
   (kAudioSessionNotActiveError, "kAudioSessionNotActiveError", "the audio session is not active"),
-  (
-    kAudioSessionInitializationError, "kAudioSessionInitializationError",
-    "the audio session is initialised already"
-  ),
+  (kAudioServicesNoHardwareError, "kAudioServicesNoHardwareError", "the sound server cannot be reached; the log says why"),
+  (kAudioSessionInitializationError, "kAudioSessionInitializationError", "the audio session is initialised already"),
+  (kAudioServicesSystemSoundUnspecifiedError, "kAudioServicesSystemSoundUnspecifiedError", "the sound does not exist, or its file cannot be read"),
+  (kAudioServicesSystemSoundClientTimedOutError, "kAudioServicesSystemSoundClientTimedOutError", "the sound was not started in time"),
+  (kAudioServicesSystemSoundExceededMaximumDurationError, "kAudioServicesSystemSoundExceededMaximumDurationError", "the sound is longer than 30 seconds"),
   (kAUGraphErr_NodeNotFound, "kAUGraphErr_NodeNotFound", "there is no such node"),
   (kAUGraphErr_InvalidConnection, "kAUGraphErr_InvalidConnection", "the nodes cannot be connected"),
-  (
-    kAUGraphErr_OutputNodeErr, "kAUGraphErr_OutputNodeErr",
-    "there is no output node, or a second one"
-  ),
-  (
-    kAUGraphErr_CannotDoInCurrentContext, "kAUGraphErr_CannotDoInCurrentContext",
-    "it cannot be done now"
-  ),
+  (kAUGraphErr_OutputNodeErr, "kAUGraphErr_OutputNodeErr", "there is no output node, or a second one"),
+  (kAUGraphErr_CannotDoInCurrentContext, "kAUGraphErr_CannotDoInCurrentContext", "it cannot be done now"),
   (kAUGraphErr_InvalidAudioUnit, "kAUGraphErr_InvalidAudioUnit", "the node has no unit"),
   (kAudioUnitErr_InvalidProperty, "kAudioUnitErr_InvalidProperty", "the unit has no such property"),
-  (
-    kAudioUnitErr_InvalidParameter, "kAudioUnitErr_InvalidParameter",
-    "the unit has no such parameter"
-  ),
+  (kAudioUnitErr_InvalidParameter, "kAudioUnitErr_InvalidParameter", "the unit has no such parameter"),
   (kAudioUnitErr_InvalidElement, "kAudioUnitErr_InvalidElement", "there is no such element"),
   (kAudioUnitErr_NoConnection, "kAudioUnitErr_NoConnection", "nothing is connected"),
-  (
-    kAudioUnitErr_FailedInitialization, "kAudioUnitErr_FailedInitialization",
-    "the unit cannot be initialised"
-  ),
-  (
-    kAudioUnitErr_TooManyFramesToProcess, "kAudioUnitErr_TooManyFramesToProcess",
-    "more frames than the unit's maximum"
-  ),
+  (kAudioUnitErr_FailedInitialization, "kAudioUnitErr_FailedInitialization", "the unit cannot be initialised"),
+  (kAudioUnitErr_TooManyFramesToProcess, "kAudioUnitErr_TooManyFramesToProcess", "more frames than the unit's maximum"),
   (kAudioUnitErr_InvalidFile, "kAudioUnitErr_InvalidFile", "the file is not valid"),
-  (
-    kAudioUnitErr_UnknownFileType, "kAudioUnitErr_UnknownFileType",
-    "the type of the file is not known"
-  ),
+  (kAudioUnitErr_UnknownFileType, "kAudioUnitErr_UnknownFileType", "the type of the file is not known"),
   (kAudioUnitErr_FileNotSpecified, "kAudioUnitErr_FileNotSpecified", "there is no file"),
-  (
-    kAudioUnitErr_FormatNotSupported, "kAudioUnitErr_FormatNotSupported",
-    "the unit does not support the format"
-  ),
+  (kAudioUnitErr_FormatNotSupported, "kAudioUnitErr_FormatNotSupported", "the unit does not support the format"),
   (kAudioUnitErr_Uninitialized, "kAudioUnitErr_Uninitialized", "the unit is not initialised"),
   (kAudioUnitErr_InvalidScope, "kAudioUnitErr_InvalidScope", "there is no such scope"),
-  (
-    kAudioUnitErr_PropertyNotWritable, "kAudioUnitErr_PropertyNotWritable",
-    "the property cannot be set"
-  ),
-  (
-    kAudioUnitErr_InvalidPropertyValue, "kAudioUnitErr_InvalidPropertyValue",
-    "the value is not valid"
-  ),
+  (kAudioUnitErr_PropertyNotWritable, "kAudioUnitErr_PropertyNotWritable", "the property cannot be set"),
+  (kAudioUnitErr_InvalidPropertyValue, "kAudioUnitErr_InvalidPropertyValue", "the value is not valid"),
   (kAudioUnitErr_PropertyNotInUse, "kAudioUnitErr_PropertyNotInUse", "the property has no value"),
   (kAudioUnitErr_Initialized, "kAudioUnitErr_Initialized", "the unit is initialised"),
-  (
-    kAudioUnitErr_InvalidOfflineRender, "kAudioUnitErr_InvalidOfflineRender",
-    "the offline render is not valid"
-  ),
+  (kAudioUnitErr_InvalidOfflineRender, "kAudioUnitErr_InvalidOfflineRender", "the offline render is not valid"),
   (kAudioUnitErr_Unauthorized, "kAudioUnitErr_Unauthorized", "it is not permitted"),
-  (
-    kAudioComponentErr_InstanceTimedOut, "kAudioComponentErr_InstanceTimedOut",
-    "the component did not answer in time"
-  ),
-  (
-    kAudioComponentErr_InstanceInvalidated, "kAudioComponentErr_InstanceInvalidated",
-    "the component has crashed"
-  ),
-  (
-    kAudioComponentErr_DuplicateDescription, "kAudioComponentErr_DuplicateDescription",
-    "a component of this description is there"
-  ),
-  (
-    kAudioComponentErr_UnsupportedType, "kAudioComponentErr_UnsupportedType",
-    "the component does not support it"
-  ),
-  (
-    kAudioComponentErr_TooManyInstances, "kAudioComponentErr_TooManyInstances",
-    "there are too many instances"
-  ),
-  (
-    kAudioComponentErr_NotPermitted, "kAudioComponentErr_NotPermitted",
-    "the component may not be used"
-  ),
-  (
-    kAudioComponentErr_InitializationTimedOut, "kAudioComponentErr_InitializationTimedOut",
-    "the component was not ready in time"
-  ),
+  (kAudioComponentErr_InstanceTimedOut, "kAudioComponentErr_InstanceTimedOut", "the component did not answer in time"),
+  (kAudioComponentErr_InstanceInvalidated, "kAudioComponentErr_InstanceInvalidated", "the component has crashed"),
+  (kAudioComponentErr_DuplicateDescription, "kAudioComponentErr_DuplicateDescription", "a component of this description is there"),
+  (kAudioComponentErr_UnsupportedType, "kAudioComponentErr_UnsupportedType", "the component does not support it"),
+  (kAudioComponentErr_TooManyInstances, "kAudioComponentErr_TooManyInstances", "there are too many instances"),
+  (kAudioComponentErr_NotPermitted, "kAudioComponentErr_NotPermitted", "the component may not be used"),
+  (kAudioComponentErr_InitializationTimedOut, "kAudioComponentErr_InitializationTimedOut", "the component was not ready in time"),
   (kAudioComponentErr_InvalidFormat, "kAudioComponentErr_InvalidFormat", "the format is not valid"),
-  (
-    kAudioQueueErr_InvalidBuffer, "kAudioQueueErr_InvalidBuffer",
-    "the buffer is not one of this queue's"
-  ),
+  (kAudioQueueErr_InvalidBuffer, "kAudioQueueErr_InvalidBuffer", "the buffer is not one of this queue's"),
   (kAudioQueueErr_BufferEmpty, "kAudioQueueErr_BufferEmpty", "the buffer holds no sound"),
-  (
-    kAudioQueueErr_DisposalPending, "kAudioQueueErr_DisposalPending",
-    "the queue is about to go and takes no more calls"
-  ),
-  (
-    kAudioQueueErr_InvalidProperty, "kAudioQueueErr_InvalidProperty",
-    "the queue has no such property"
-  ),
-  (
-    kAudioQueueErr_InvalidPropertySize, "kAudioQueueErr_InvalidPropertySize",
-    "the size is not that of the property"
-  ),
-  (
-    kAudioQueueErr_InvalidParameter, "kAudioQueueErr_InvalidParameter",
-    "the queue has no such parameter"
-  ),
-  (
-    kAudioQueueErr_CannotStart, "kAudioQueueErr_CannotStart",
-    "the sound server cannot be reached; the log says why"
-  ),
-  (
-    kAudioQueueErr_InvalidDevice, "kAudioQueueErr_InvalidDevice",
-    "the device does not exist or does not answer"
-  ),
-  (
-    kAudioQueueErr_BufferInQueue, "kAudioQueueErr_BufferInQueue",
-    "the buffer is enqueued and cannot be freed"
-  ),
-  (
-    kAudioQueueErr_InvalidRunState, "kAudioQueueErr_InvalidRunState",
-    "the queue or its device runs and should not, or does not"
-  ),
-  (
-    kAudioQueueErr_InvalidQueueType, "kAudioQueueErr_InvalidQueueType",
-    "this is a call for another type of queue"
-  ),
+  (kAudioQueueErr_DisposalPending, "kAudioQueueErr_DisposalPending", "the queue is about to go and takes no more calls"),
+  (kAudioQueueErr_InvalidProperty, "kAudioQueueErr_InvalidProperty", "the queue has no such property"),
+  (kAudioQueueErr_InvalidPropertySize, "kAudioQueueErr_InvalidPropertySize", "the size is not that of the property"),
+  (kAudioQueueErr_InvalidParameter, "kAudioQueueErr_InvalidParameter", "the queue has no such parameter"),
+  (kAudioQueueErr_CannotStart, "kAudioQueueErr_CannotStart", "the sound server cannot be reached; the log says why"),
+  (kAudioQueueErr_InvalidDevice, "kAudioQueueErr_InvalidDevice", "the device does not exist or does not answer"),
+  (kAudioQueueErr_BufferInQueue, "kAudioQueueErr_BufferInQueue", "the buffer is enqueued and cannot be freed"),
+  (kAudioQueueErr_InvalidRunState, "kAudioQueueErr_InvalidRunState", "the queue or its device runs and should not, or does not"),
+  (kAudioQueueErr_InvalidQueueType, "kAudioQueueErr_InvalidQueueType", "this is a call for another type of queue"),
   (kAudioQueueErr_Permissions, "kAudioQueueErr_Permissions", "the property can only be read"),
-  (
-    kAudioQueueErr_InvalidPropertyValue, "kAudioQueueErr_InvalidPropertyValue",
-    "the property does not take this value"
-  ),
-  (
-    kAudioQueueErr_PrimeTimedOut, "kAudioQueueErr_PrimeTimedOut",
-    "the frames are not enqueued or were not ready in time"
-  ),
-  (
-    kAudioQueueErr_CodecNotFound, "kAudioQueueErr_CodecNotFound", "there is no codec for the format"
-  ),
-  (
-    kAudioQueueErr_InvalidCodecAccess, "kAudioQueueErr_InvalidCodecAccess",
-    "the codec cannot be used"
-  ),
-  (
-    kAudioQueueErr_QueueInvalidated, "kAudioQueueErr_QueueInvalidated", "the sound server went away"
-  ),
+  (kAudioQueueErr_InvalidPropertyValue, "kAudioQueueErr_InvalidPropertyValue", "the property does not take this value"),
+  (kAudioQueueErr_PrimeTimedOut, "kAudioQueueErr_PrimeTimedOut", "the frames are not enqueued or were not ready in time"),
+  (kAudioQueueErr_CodecNotFound, "kAudioQueueErr_CodecNotFound", "there is no codec for the format"),
+  (kAudioQueueErr_InvalidCodecAccess, "kAudioQueueErr_InvalidCodecAccess", "the codec cannot be used"),
+  (kAudioQueueErr_QueueInvalidated, "kAudioQueueErr_QueueInvalidated", "the sound server went away"),
   (kAudioQueueErr_TooManyTaps, "kAudioQueueErr_TooManyTaps", "the queue has a tap"),
-  (
-    kAudioQueueErr_InvalidTapContext, "kAudioQueueErr_InvalidTapContext",
-    "the tap may not be asked here"
-  ),
-  (
-    kAudioQueueErr_RecordUnderrun, "kAudioQueueErr_RecordUnderrun",
-    "no buffer was there for what was recorded"
-  ),
-  (
-    kAudioQueueErr_InvalidTapType, "kAudioQueueErr_InvalidTapType",
-    "the flags of the tap do not fit together"
-  ),
-  (
-    kAudioQueueErr_EnqueueDuringReset, "kAudioQueueErr_EnqueueDuringReset",
-    "the queue is handing its buffers back"
-  ),
-  (
-    kAudioQueueErr_InvalidOfflineMode, "kAudioQueueErr_InvalidOfflineMode",
-    "the queue renders offline and should not, or does not"
-  ),
-  (
-    kAudioQueueErr_BufferEnqueuedTwice, "kAudioQueueErr_BufferEnqueuedTwice",
-    "the buffer is enqueued already"
-  ),
-  (
-    kAudioSessionIncompatibleCategory, "kAudioSessionIncompatibleCategory",
-    "the audio session's category does not allow the start"
-  ),
+  (kAudioQueueErr_InvalidTapContext, "kAudioQueueErr_InvalidTapContext", "the tap may not be asked here"),
+  (kAudioQueueErr_RecordUnderrun, "kAudioQueueErr_RecordUnderrun", "no buffer was there for what was recorded"),
+  (kAudioQueueErr_InvalidTapType, "kAudioQueueErr_InvalidTapType", "the flags of the tap do not fit together"),
+  (kAudioQueueErr_EnqueueDuringReset, "kAudioQueueErr_EnqueueDuringReset", "the queue is handing its buffers back"),
+  (kAudioQueueErr_InvalidOfflineMode, "kAudioQueueErr_InvalidOfflineMode", "the queue renders offline and should not, or does not"),
+  (kAudioQueueErr_BufferEnqueuedTwice, "kAudioQueueErr_BufferEnqueuedTwice", "the buffer is enqueued already"),
+  (kAudioSessionIncompatibleCategory, "kAudioSessionIncompatibleCategory", "the audio session's category does not allow the start"),
   (kAudio_ParamError, "kAudio_ParamError", "an argument is wrong; the log says which"),
   (kAudio_MemFullError, "kAudio_MemFullError", "there is no memory left"),
 ]

@@ -71,7 +71,7 @@ func workgroup(of device: HardwareDevice) -> UInt {
   workgroups.add { _ in Workgroup(device: device) }
 }
 
-/// What a join token holds.
+/// The content of a join token: the workgroup that a thread has joined, and how the thread was scheduled before.
 private struct JoinToken: BitwiseCopyable {
   var workgroup: UInt
   var policy: CInt

@@ -308,7 +308,7 @@ final class ExtAudioFileCore: @unchecked Sendable {
     try async.withLock { async throws(ExtAudioFileError) in
       guard case .writer(let writer) = async else { return false }
       if case let status = writer.takeFailure(), status != noErr { throw .asyncFailure(status) }
-      guard unsafe list.pointers != nil, list.count == writer.buffers,
+      guard list.hasData, list.count == writer.buffers,
         frames * writer.bytesPerFrame <= list.leastBytes
       else {
         throw .badArgument("the buffers do not fit the client's format")

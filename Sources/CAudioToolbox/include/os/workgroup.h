@@ -31,7 +31,7 @@ typedef struct os_workgroup_attr_opaque_s *os_workgroup_attr_t;
     }                                                                                              \
   }
 
-/// What os_workgroup_join fills in and os_workgroup_leave needs.
+/// The record of a join: os_workgroup_join writes it, os_workgroup_leave reads it.
 struct os_workgroup_join_token_opaque_s {
   uint32_t sig;
   char opaque[36];

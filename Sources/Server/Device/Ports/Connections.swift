@@ -74,10 +74,10 @@ final class Connections: Sendable {
     return patchbay.withLock { $0.remembered }
   }
 
-  /// Ports of which somebody has ended a connection to the sound card that nobody had asked for.
+  /// Ports that were connected to the sound card by default, and that somebody has disconnected from it since.
   var endedDefaults: Set<String> { patchbay.withLock { $0.endedDefaults } }
 
-  /// Remembers all connections that exist as those of people.
+  /// Remembers all existing connections as if people had made them.
   func keepAll() {
     noteClaims()
     patchbay.withLock { $0.keepAll() }

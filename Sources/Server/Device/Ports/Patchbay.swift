@@ -13,7 +13,7 @@ struct Patchbay {
   }
   /// In the order in which they were added.
   private var wires: [Wire] = []
-  /// Ports of which somebody has ended a connection to the sound card that nobody had asked for.
+  /// Ports that were connected to the sound card by default, and that somebody has disconnected from it since.
   private(set) var endedDefaults: Set<String> = []
   /// Ports that wait for ports of the sound card.
   private var cardWishes: [CardWish] = []
@@ -133,7 +133,7 @@ struct Patchbay {
     for i in wires.indices { wires[i].isMade = false }
   }
 
-  /// Remembers all connections that exist as those of people.
+  /// Remembers all existing connections as if people had made them.
   mutating func keepAll() {
     for i in wires.indices where wires[i].memory == .whileOtherRuns { wires[i].memory = .lasting }
   }

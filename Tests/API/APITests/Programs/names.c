@@ -72,6 +72,8 @@ static void result_codes(void) {
                "kAudioQueueErr_InvalidBuffer") == 0);
   CHECK(strcmp(GetMacOSStatusErrorString(kAudioHardwareBadDeviceError),
                "kAudioHardwareBadDeviceError") == 0);
+  CHECK(strcmp(GetMacOSStatusErrorString(kExtAudioFileError_InvalidSeek),
+               "kExtAudioFileError_InvalidSeek") == 0);
   CHECK(strcmp(GetMacOSStatusErrorString(123456789), "") == 0);
   CHECK(strlen(GetMacOSStatusCommentString(kAudioUnitErr_Uninitialized)) > 5);
   CHECK(strcmp(GetMacOSStatusCommentString(123456789), "") == 0);

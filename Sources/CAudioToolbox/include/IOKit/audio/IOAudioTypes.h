@@ -17,7 +17,7 @@ enum {
   kIOAudioPortTypeProcessing = 'proc'
 };
 
-// What is plugged into a port.
+// Subtypes of ports: the kind of device at the port.
 enum {
   kIOAudioOutputPortSubTypeInternalSpeaker = 'ispk',
   kIOAudioOutputPortSubTypeExternalSpeaker = 'espk',
@@ -59,7 +59,7 @@ enum {
   kIOAudioControlChannelIDDefaultSub = 6
 };
 
-// What a selector control can select.
+// Values of a selector control: the source or the destination of sound that it selects.
 enum {
   kIOAudioSelectorControlSelectionValueNone = 'none',
   kIOAudioSelectorControlSelectionValueInternalSpeaker = 'ispk',
