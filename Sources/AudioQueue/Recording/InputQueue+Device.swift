@@ -23,6 +23,9 @@ extension InputQueue {
     package var lostFrames: UInt64
     /// Device frames missed because the client's cycles did not run.
     package var missedFrames: Int64
+    /// Those of the missed frames that are silence in a buffer, at the queue's rate; the others are missing between
+    /// two buffers.
+    package var silencedFrames: Int64
   }
 
   func openDevice() throws(QueueError) -> Device {
@@ -119,7 +122,7 @@ extension InputQueue {
         lastedFrames: state.isRunning ? core.ranFrames : state.lastedFrames,
         underruns: state.part.underruns,
         lostFrames: unsafe memory.recorder.pointee.lostFrames.load(ordering: .relaxed),
-        missedFrames: state.part.missedFrames)
+        missedFrames: state.part.missedFrames, silencedFrames: state.part.silencedFrames)
     }
   }
 }

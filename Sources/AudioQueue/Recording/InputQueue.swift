@@ -159,6 +159,9 @@ package final class InputQueue: CoreQueue, @unchecked Sendable {
       case .missed:
         state.part.interruptions += 1
         state.part.missedFrames += event.frames
+        let deviceRate = state.device?.client.sampleRate ?? format.sampleRate
+        state.part.silencedFrames += Int64(
+          held: (Double(event.silence) * format.sampleRate / deviceRate).rounded())
         log.warning("\(event.frames) frames were not recorded: cycles came too late")
       }
     }

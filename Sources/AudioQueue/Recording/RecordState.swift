@@ -57,6 +57,9 @@ struct RecordPart: QueuePart {
   /// The number of times that cycles failed to run during a run, and the frames missed by that.
   var interruptions = 0
   var missedFrames: Int64 = 0
+  /// Those of the missed frames that are silence in a buffer, at the queue's rate; the others are missing between two
+  /// buffers.
+  var silencedFrames: Int64 = 0
 
   // MARK: QueuePart
 

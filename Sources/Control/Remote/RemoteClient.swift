@@ -91,13 +91,15 @@ package final class RemoteClient {
   /// Seconds that a session may take for what it is asked, as long as it lives.
   private static let longest = 600.0
 
-  /// Sends a message and a ping in one packet, and asks from time to time whether the session lives.
+  /// Sends a message and a ping in one packet, and asks from time to time whether the session lives. A packet that
+  /// UDP has lost, either way, is sent again.
   ///
   /// - Returns: The answers that came before the pong.
   /// - Throws: The first error among them, or why no pong came.
   private func ask(_ message: OSCMessage) throws(RemoteError) -> [OSCMessage] {
     number &+= 1
-    try send([message, OSCMessage("/cuejack/ping", .int(number))])
+    let request = [message, OSCMessage("/cuejack/ping", .int(number))]
+    try send(request)
     var answers: [OSCMessage] = []
     let begin = HostTime.now
     let end = begin + UInt64(max(patience, Self.longest) * 1e9)
@@ -106,6 +108,8 @@ package final class RemoteClient {
     while HostTime.now < min(end, silenceEnds) {
       for message in try receive(until: min(end, silenceEnds, nextQuestion)) {
         silenceEnds = HostTime.now + UInt64(patience * 1e9)
+        // The number comes back if the request has not come.
+        if message == OSCMessage("/cuejack/alive", .int(number)) { try send(request) }
         // Sessions of earlier versions do not know the question.
         if message.address == "/cuejack/alive"
           || message.arguments.first == .string("/cuejack/alive")
@@ -119,11 +123,12 @@ package final class RemoteClient {
           }
           return answers
         }
-        answers.append(message)
+        // Answers that come once more have come in part before.
+        if !answers.contains(message) { answers.append(message) }
       }
       if HostTime.now >= nextQuestion {
         nextQuestion = HostTime.now + pause
-        try send([OSCMessage("/cuejack/alive")])
+        try send([OSCMessage("/cuejack/alive", .int(number))])
       }
     }
     throw .silent(session, HostTime.now < end ? patience : Self.longest)

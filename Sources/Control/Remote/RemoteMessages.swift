@@ -13,6 +13,7 @@ import System
 /// | `/cuejack/unsubscribe` or `s` | ends all subscriptions of the sender, or one |
 /// | `/cuejack/ping i` | answers with `/cuejack/pong i` when all that the sender asked before is done or refused |
 /// | `/cuejack/alive` | answers with `/cuejack/alive` at once |
+/// | `/cuejack/alive i` | the same while the sender's ping of this number waits; after its pong, the answers once more; with the number if no such ping has come |
 ///
 /// An address may be a pattern, and end with the range of a fader. A pattern that matches values performs no
 /// actions. Each refused message is answered with `/cuejack/error ss`: the address
@@ -31,6 +32,8 @@ package struct RemoteMessages {
   private var subscriptions: [Subscription] = []
   private var pending: [Pending] = []
   private var pings: [Ping] = []
+  /// The latest numbered requests, at most one of each sender: UDP may lose the answers.
+  private var requests: [Request] = []
   /// Number of the work that was begun last.
   private var latestWork = 0
 
@@ -47,6 +50,8 @@ package struct RemoteMessages {
   private static let patience = 0.5
   /// Most messages whose work goes on, and most pings that wait for such work.
   private static let mostPending = 64
+  /// Most requests whose answers are kept.
+  private static let mostRequests = 16
 
   package init(_ target: any RemoteSession) { self.target = target }
 
@@ -63,6 +68,13 @@ package struct RemoteMessages {
     let arguments: [OSCValue]
     let source: OSCAddress
     let latestWork: Int
+  }
+
+  /// A packet that ended with a ping, and the answers so far.
+  private struct Request {
+    let source: OSCAddress
+    let number: OSCValue
+    var answers: [OSCMessage]
   }
 
   private struct Subscription {
@@ -95,7 +107,29 @@ package struct RemoteMessages {
         answers.append(Self.error(error, of: message))
       }
     }
+    if let last = messages.last, last.address == "/cuejack/ping", last.types == "i" {
+      requests.removeAll { $0.source == source }
+      if requests.count == Self.mostRequests { requests.removeFirst() }
+      requests.append(Request(source: source, number: last.arguments[0], answers: answers))
+    }
     return Self.packets(answers, to: source)
+  }
+
+  /// Returns the packets of later answers to a sender, and keeps the answers with its request.
+  private mutating func later(_ messages: [OSCMessage], to source: OSCAddress) -> [Answer] {
+    if let index = requests.firstIndex(where: { $0.source == source }) {
+      requests[index].answers += messages
+    }
+    return Self.packets(messages, to: source)
+  }
+
+  /// Answers the question of a sender that has no pong yet.
+  private func alive(_ number: OSCValue, _ source: OSCAddress) -> [OSCMessage] {
+    guard let request = requests.first(where: { $0.source == source && $0.number == number }) else {
+      return [OSCMessage("/cuejack/alive", number)]
+    }
+    let isDone = request.answers.contains(OSCMessage("/cuejack/pong", number))
+    return isDone ? request.answers : [OSCMessage("/cuejack/alive")]
   }
 
   /// Returns the messages of subscriptions that are due, and the seconds until the next ones; nil for
@@ -122,18 +156,23 @@ package struct RemoteMessages {
   private mutating func followWork() -> [Answer] {
     if pending.isEmpty { return [] }
     var answers: [Answer] = []
-    pending.removeAll { entry in
-      guard let outcome = entry.work.outcome(within: 0) else { return false }
-      answers += Self.packets(Self.answers(to: entry.address, outcome), to: entry.source)
-      return true
-    }
-    pings.removeAll { ping in
-      let isWaiting = pending.contains {
-        $0.source == ping.source && $0.number <= ping.latestWork
+    let before = pending
+    pending = []
+    for entry in before {
+      if let outcome = entry.work.outcome(within: 0) {
+        answers += later(Self.answers(to: entry.address, outcome), to: entry.source)
+      } else {
+        pending.append(entry)
       }
-      if isWaiting { return false }
-      answers += Self.packets([OSCMessage("/cuejack/pong", ping.arguments)], to: ping.source)
-      return true
+    }
+    let waiting = pings
+    pings = []
+    for ping in waiting {
+      if pending.contains(where: { $0.source == ping.source && $0.number <= ping.latestWork }) {
+        pings.append(ping)
+      } else {
+        answers += later([OSCMessage("/cuejack/pong", ping.arguments)], to: ping.source)
+      }
     }
     return answers
   }
@@ -186,6 +225,7 @@ package struct RemoteMessages {
     unsubscribe(source)
     pending.removeAll { $0.source == source }
     pings.removeAll { $0.source == source }
+    requests.removeAll { $0.source == source }
   }
 
   /// Reads the address space again if it has changed.
@@ -258,6 +298,7 @@ extension RemoteMessages {
     switch (message.address, message.types) {
     case ("/cuejack/ping", "i"): try ping(arguments, source, &answers)
     case ("/cuejack/alive", ""): answers.append(message)
+    case ("/cuejack/alive", "i"): answers += alive(arguments[0], source)
     case ("/cuejack/get", "s"):
       let (nodes, range) = try addresses.found(arguments[0].text ?? "")
       for node in nodes { answers.append(try value(of: node, range)) }

@@ -44,7 +44,7 @@ package struct RecordEvent: BitwiseCopyable, Sendable {
     case runBegan
     /// No space is queued: frames from `frame` on are lost until there is one.
     case ranOut
-    /// The client missed the cycles of the `frames` frames before `frame`.
+    /// The client missed the cycles of the `frames` frames before `frame`, of which `silence` are silence in a space.
     case missed
   }
   package let kind: Kind
@@ -54,17 +54,20 @@ package struct RecordEvent: BitwiseCopyable, Sendable {
   package let frame: Int64
   /// Device frames since the run began, pauses not counted.
   package let position: Int64
+  package let silence: Int64
 
   /// Initial value of a ring's slots.
   package static var none: RecordEvent { RecordEvent(.filled) }
 
   @_noLocks init(
-    _ kind: Kind, token: UInt32 = 0, frames: Int64 = 0, frame: Int64 = 0, position: Int64 = 0
+    _ kind: Kind, token: UInt32 = 0, frames: Int64 = 0, frame: Int64 = 0, position: Int64 = 0,
+    silence: Int64 = 0
   ) {
     self.kind = kind
     self.token = token
     self.frames = frames
     self.frame = frame
     self.position = position
+    self.silence = silence
   }
 }

@@ -320,7 +320,6 @@ package struct Recorder: ~Copyable {
   @_noLocks private borrowing func miss(
     _ missed: Int64, before frame: Int64, _ state: inout RecorderState
   ) {
-    _ = tell(RecordEvent(.missed, frames: missed, frame: frame))
     var count = 0
     if let space = state.current, let memory = unsafe space.memory {
       count = Int(min(missed, Int64(Int(space.frames) &- state.filled)))
@@ -329,6 +328,7 @@ package struct Recorder: ~Copyable {
         planeFrames: Int(space.planeFrames))
       _ = filled(count, &state)
     }
+    _ = tell(RecordEvent(.missed, frames: missed, frame: frame, silence: Int64(count)))
     state.position &+= missed &- Int64(count)
   }
 

@@ -80,8 +80,8 @@ package final class FileRecorder: Sendable {
     let breaks = queue.discontinuities
     return breaks.interruptions + breaks.starvations
   }
-  /// Frames of silence inserted for lost frames.
-  package var silentFrames: Int64 { feed.silentFrames }
+  /// Frames of silence in the file for lost frames.
+  package var silentFrames: Int64 { feed.silentFrames + queue.statistics.silencedFrames }
   /// The frame of the queue's run that was written first; nil before it.
   package var firstFrame: Int64? { feed.firstFrame }
   /// The device frame of that frame, unless the server went away before it.

@@ -151,6 +151,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     #expect(rig.samples == frames(0, 64) + silence(64) + frames(128, 136))
     #expect(rig.calls.contains(.done(ids[1], frames: 64, at: 200)))
     #expect(rig.queue.statistics.missedFrames == 64)
+    #expect(rig.queue.statistics.silencedFrames == 64)
   }
 
   // MARK: Start and pause

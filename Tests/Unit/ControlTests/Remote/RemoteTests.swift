@@ -483,6 +483,40 @@ final class RecordingTarget: RemoteSession {
     #expect(target.calls == Array(repeating: "/cuejack/start()", count: 50))
   }
 
+  /// One datagram is lost on its way, to the session or from it.
+  @Test(arguments: 0..<3, [true, false])
+  func aLostPacketIsSentAgain(number: Int, toSession: Bool) throws {
+    let target = RecordingTarget()
+    let session = Mutex(RemoteMessages(target))
+    let socket = try OSCSocket()
+    let counts = Mutex((received: 0, sent: 0))
+    let server = try OSCServer(
+      on: socket, named: "lossy",
+      .init { bytes, source in
+        let received = counts.withLock { counts in
+          counts.received += 1
+          return counts.received
+        }
+        if toSession && received == number + 1 { return }
+        for answer in session.withLock({ $0.receive(bytes, from: source, now: HostTime.now) }) {
+          let sent = counts.withLock { counts in
+            counts.sent += 1
+            return counts.sent
+          }
+          if toSession || sent != number + 1 {
+            try? socket.send(bytes: answer.bytes, to: answer.destination)
+          }
+        }
+      })
+    defer { server.end() }
+    let client = try RemoteClient(of: OSCAddress(port: socket.port), patience: 60)
+    for gain in 1...3 {
+      try client.send(OSCMessage("/cuejack/tracks/1/gain", .float(Float(gain))))
+    }
+    #expect(target.calls == (1...3).map { "/cuejack/tracks/1/gain=\($0).0" })
+    #expect(try client.nodes() == target.remoteNodes)
+  }
+
   @Test func aSessionThatHasGoneIsToldAtOnce() throws {
     let port = try OSCSocket().port
     let client = try RemoteClient(of: OSCAddress(port: port), patience: 600)
