@@ -17,7 +17,7 @@ import System
 package final class HardwareDevice: Sendable {
   /// The name of the server.
   package let serverName: String
-  private let server: any Server
+  let server: any Server
   private let clientName: String
 
   struct State {
@@ -55,7 +55,7 @@ package final class HardwareDevice: Sendable {
   let known = Mutex<HardwareFacts?>(nil)
   private let observers = Mutex<[UInt64: @Sendable (HardwareChange) -> Void]>([:])
   private let lastObserver = Atomic<UInt64>(0)
-  private let wasAlive = Atomic<Bool>(true)
+  let wasAlive = Atomic<Bool>(true)
   let running = Atomic<Int>(0)
 
   /// Seconds after which a client that nothing needs is closed.
@@ -87,16 +87,29 @@ package final class HardwareDevice: Sendable {
 
   // MARK: The client
 
-  /// Returns the open device. Opens one if necessary.
+  /// Returns the open device for a question. Opens one if necessary. Fails in less than a second if the
+  /// server, or one that another thread waits for, does not answer.
   package func open() throws(ServerError) -> Device {
-    try control.withLock { _ throws(ServerError) in try openLocked() }
+    while true {
+      if let present { return present }
+      let device = try control.withLockIfAvailable { _ throws(ServerError) in
+        try openLocked(server.forQuestions)
+      }
+      if let device { return device }
+      if JackLibrary.isStuck { throw .libraryWaits }
+      usleep(1000)
+    }
   }
 
-  private func openLocked() throws(ServerError) -> Device {
-    let present = state.withLock { state in
+  /// The open device, which is used now; nil if there is none.
+  private var present: Device? {
+    state.withLock { state in
       state.latestUse = HostTime.now
       return state.device
     }
+  }
+
+  private func openLocked(_ server: any Server) throws(ServerError) -> Device {
     if let present { return present }
     let device = try Device(server, clientName: clientName)
     try device.hold()
@@ -158,60 +171,6 @@ package final class HardwareDevice: Sendable {
   package func beginUse() { state.withLock { $0.uses += 1 } }
   package func endUse() { state.withLock { $0.uses -= 1 } }
 
-  /// True while the client is open.
-  package var isOpen: Bool { state.withLock { $0.device } != nil }
-  /// True unless clients of this process are on another server, and the facts of this one are not known.
-  package var canBeAsked: Bool {
-    known.withLock { $0 != nil } || !(server is JackServer) || JackServer.canServe(serverName)
-  }
-  /// True unless the server has gone.
-  package var isAlive: Bool { state.withLock { $0.device }.map { !$0.isLost } ?? true }
-
-  /// The facts now. Opens the client if necessary. After the server has gone, or while clients of this
-  /// process are on another one, the latest facts.
-  package var facts: HardwareFacts {
-    get throws(ServerError) {
-      let device: Device
-      do throws(ServerError) {
-        device = try open()
-      } catch {
-        if case .otherServer = error, let known = known.withLock({ $0 }) { return known }
-        throw error
-      }
-      if device.isLost, let known = known.withLock({ $0 }) { return known }
-      let facts = HardwareFacts(of: device)
-      known.withLock { if $0 == nil { $0 = facts } }
-      return facts
-    }
-  }
-
-  /// Compares the facts with the latest ones, and tells what has changed. Event thread.
-  private func look() {
-    guard let device = state.withLock({ $0.device }) else { return }
-    let isAlive = !device.isLost
-    if wasAlive.exchange(isAlive, ordering: .relaxed) != isAlive { tell(.presence) }
-    guard isAlive else { return }
-    let new = HardwareFacts(of: device)
-    // A client that is closed meanwhile knows no ports any more.
-    guard state.withLock({ $0.device === device }) else { return }
-    let old = known.withLock { known in
-      defer { known = new }
-      return known ?? new
-    }
-    if old == new { return }
-    if old.sampleRate != new.sampleRate { tell(.sampleRate) }
-    if old.cardInputs != new.cardInputs || old.outputs != new.outputs { tell(.channels) }
-    if old.inputLatency != new.inputLatency || old.outputLatency != new.outputLatency {
-      tell(.latency)
-    }
-    if old.xruns != new.xruns { tell(.overload) }
-    tellBufferFrames()
-    state.withLock { state in
-      unsafe state.memory?.cycle.pointee.setLatencies(
-        input: new.inputLatency, output: new.outputLatency, sampleRate: new.sampleRate)
-    }
-  }
-
   // MARK: Functions
 
   /// Whether a function of this process runs.
@@ -243,7 +202,7 @@ package final class HardwareDevice: Sendable {
         if function.usesInput || function.usesOutput {
           try attach()
         } else {
-          _ = try openLocked()
+          _ = try openLocked(server)
         }
       }
       return begin(function)
@@ -399,7 +358,7 @@ package final class HardwareDevice: Sendable {
       reads && ports.inputs.isEmpty, writes && ports.outputs.isEmpty
     )
     if hasGraph && !addsInputs && !addsOutputs { return }
-    let device = try openLocked()
+    let device = try openLocked(server)
     if device.isLost { throw .lost(server: serverName) }
     do throws(HostError) {
       if !hasGraph { try makeGraph(for: device) }
