@@ -213,6 +213,7 @@ package final class HardwareDevice: Sendable {
   private func begin(_ function: IOFunction) -> Bool {
     state.withLock { _ in
       if function.isRemoved { return false }
+      unsafe function.slot.pointee.endDrain()
       if unsafe function.slot.pointee.setRunning(true) {
         if running.add(1, ordering: .relaxed).oldValue == 0 { tellLater(.running) }
       }
@@ -220,7 +221,8 @@ package final class HardwareDevice: Sendable {
     }
   }
 
-  /// Stops a function. Afterwards no cycle calls it, unless the caller is that function itself.
+  /// Stops a function. Afterwards no cycle calls it, unless the caller is that function itself: what it gives in the
+  /// present call, and what converters hold back of it, is played then.
   ///
   /// Waits for a start in progress on another thread, and at most two seconds for a call in progress: it
   /// may wait for a lock of the caller's.
@@ -239,12 +241,22 @@ package final class HardwareDevice: Sendable {
   ///
   /// - Returns: True if cycles called it before.
   private func end(_ function: IOFunction, forGood: Bool) -> Bool {
-    state.withLock { _ in
+    let isInside = isInside
+    return state.withLock { _ in
       if forGood { function.isRemoved = true }
+      if isInside && function.isRunning { unsafe function.slot.pointee.drain() }
       guard unsafe function.slot.pointee.setRunning(false) else { return false }
       if running.subtract(1, ordering: .relaxed).newValue == 0 { tellLater(.running) }
       return true
     }
+  }
+
+  /// Waits until all is played that a function has given before it was stopped inside a call, for two seconds
+  /// at most. Any thread but the one that calls it.
+  package func awaitDrained(_ function: IOFunction) {
+    let deadline = HostTime.now + 2_000_000_000
+    while unsafe function.slot.pointee.isDraining, isAlive, HostTime.now < deadline { usleep(500) }
+    unsafe function.slot.pointee.endDrain()
   }
 
   /// Removes a function for good, and the client's ports with the last one.
@@ -254,6 +266,7 @@ package final class HardwareDevice: Sendable {
       DispatchQueue.global().async { self.remove(function) }
       return
     }
+    awaitDrained(function)
     control.withLock { _ in
       // A call that does not return may still use all of this.
       if !settle() {
