@@ -147,11 +147,16 @@ let package = Package(
         "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
+    // Swift's view of the C module of the same name, which is the toolchain's: no module of a package may share
+    // that with others.
+    .target(
+      name: "CoreFoundation", dependencies: ["CAudioToolbox"], packageAccess: false,
+      swiftSettings: strict),
     .target(
       name: "AudioToolbox",
       dependencies: [
         "AudioQueue", "AudioUnits", "CAudioToolbox", "CFork", "CLibdispatch", "CRealTime", "Codecs",
-        "Files", "Hardware", "RealTime", "Server", "System", "Timeline",
+        "CoreFoundation", "Files", "Hardware", "RealTime", "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict,
       // CoreFoundation is in it. The library and the programs that call it share one.
@@ -375,7 +380,7 @@ let package = Package(
         "TestSupport",
       ],
       path: "Tests/Unit/AudioToolboxTests", swiftSettings: relaxed),
-    // A program written for Apple's systems, word for word but for its casts.
+    // A program written for Apple's systems, word for word.
     .executableTarget(
       name: "swift-client", dependencies: ["AudioToolbox"], path: "Tests/API/SwiftClient",
       swiftSettings: relaxed),

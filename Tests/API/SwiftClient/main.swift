@@ -1,5 +1,4 @@
-// A program in the style of those for Apple's systems. Changes for Linux are marked; they are limited
-// to the casts that need toll-free bridging.
+// A program in the style of those for Apple's systems, word for word.
 //
 // Usage: swift-client file FILE | ramp FRAMES | blocks FRAMES | device UID
 
@@ -33,9 +32,8 @@ class FilePlayer {
   }
 
   init(url: URL) throws {
-    // Changed for Linux: `url as CFURL`.
     try check(
-      AudioFileOpenURL(url.cfURL, .readPermission, 0, &audioFile), "AudioFileOpenURL failed")
+      AudioFileOpenURL(url as CFURL, .readPermission, 0, &audioFile), "AudioFileOpenURL failed")
     guard let audioFile = audioFile else { throw PlayerError.osStatus(-1, "no file") }
     var propertySize = UInt32(MemoryLayout<AudioStreamBasicDescription>.size)
     try check(
@@ -228,8 +226,7 @@ func showDevice(_ name: String) throws {
   guard let queue else { return }
   defer { AudioQueueDispose(queue, true) }
 
-  // Changed for Linux: `name as CFString`.
-  var deviceUID = name.cfString
+  var deviceUID = name as CFString
   let status = withUnsafePointer(to: &deviceUID) { pointer in
     AudioQueueSetProperty(
       queue, kAudioQueueProperty_CurrentDevice, pointer, UInt32(MemoryLayout<CFString>.size))
@@ -242,8 +239,7 @@ func showDevice(_ name: String) throws {
   var size = UInt32(MemoryLayout<CFString?>.size)
   try check(
     AudioQueueGetProperty(queue, kAudioQueueProperty_CurrentDevice, &current, &size), "no device")
-  // Changed for Linux: `as String`.
-  print("device", current?.takeRetainedValue().string ?? "none")
+  print("device", (current?.takeRetainedValue() as String?) ?? "none")
 }
 
 do {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Swift code written for Apple's systems compiles, except for its casts, and its output is captured.
+/// Swift code written for Apple's systems compiles, and its output is captured.
 @Suite(.tags(.server, .program), .serialized) struct SwiftClientTests {
   private let jack: JackDaemon
   private let card: CaptureClient

@@ -130,7 +130,7 @@ import Testing
     struct Names {
       let (queue, drums, bass): (PlaybackQueue, PlaybackQueue, PlaybackQueue)
       let (reference, format): (AudioQueueRef, AudioStreamBasicDescription)
-      let (url, cfURL, file): (URL, CFURL, File)
+      let (url, file): (URL, File)
       let (cookie, bytes, descriptions): ([UInt8], [UInt8], [AudioStreamPacketDescription])
       var (samples, sound): ([Int16], [Int16])
 

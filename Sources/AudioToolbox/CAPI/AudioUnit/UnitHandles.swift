@@ -10,6 +10,9 @@ import Server
 import Synchronization
 import System
 
+/// A unit of ours: Foundation has a class of this name, too.
+typealias Unit = AudioUnits.Unit
+
 /// An audio unit as C programs hold it, with its property listeners. Any thread that is not real time.
 final class UnitHandle: Sendable {
   let unit: Unit

@@ -184,7 +184,7 @@ typedef struct AudioQueueLevelMeterState {
 /// Device output that one channel of a queue plays through.
 typedef struct AudioQueueChannelAssignment {
   /// UID of the queue's device; NULL means the same.
-  CFStringRef _Nullable mDeviceUID;
+  CFStringRef _Nullable mDeviceUID CF_REFINED_FOR_SWIFT;
   /// Output of the device, from 1; 0 for none.
   UInt32 mChannelNumber;
 } AudioQueueChannelAssignment;

@@ -142,7 +142,7 @@ typedef struct AUChannelInfo AUChannelInfo;
 /// A preset: of a unit, if the number is 0 or more; else of the app.
 struct AUPreset {
   SInt32 presetNumber;
-  CFStringRef _Nullable presetName;
+  CFStringRef _Nullable presetName CF_REFINED_FOR_SWIFT;
 };
 typedef struct AUPreset AUPreset;
 
@@ -151,14 +151,14 @@ typedef struct AUPreset AUPreset;
 struct AudioUnitParameterStringFromValue {
   AudioUnitParameterID inParamID;
   const AudioUnitParameterValue *_Nullable inValue;
-  CFStringRef _Nullable outString;
+  CFStringRef _Nullable outString CF_REFINED_FOR_SWIFT;
 };
 typedef struct AudioUnitParameterStringFromValue AudioUnitParameterStringFromValue;
 
 /// Words and the value of a parameter that they stand for.
 struct AudioUnitParameterValueFromString {
   AudioUnitParameterID inParamID;
-  CFStringRef _Nullable inString;
+  CFStringRef _Nullable inString CF_REFINED_FOR_SWIFT;
   AudioUnitParameterValue outValue;
 };
 typedef struct AudioUnitParameterValueFromString AudioUnitParameterValueFromString;
@@ -168,7 +168,7 @@ typedef struct AudioUnitParameterValueFromString AudioUnitParameterValueFromStri
 struct AudioUnitParameterNameInfo {
   UInt32 inID;
   SInt32 inDesiredLength;
-  CFStringRef _Nullable outName;
+  CFStringRef _Nullable outName CF_REFINED_FOR_SWIFT;
 };
 typedef struct AudioUnitParameterNameInfo AudioUnitParameterNameInfo;
 enum {
@@ -215,10 +215,10 @@ typedef CF_OPTIONS(UInt32, AudioUnitParameterOptions){
 /// kAudioUnitParameterUnit_CustomUnit.
 struct AudioUnitParameterInfo {
   char name[52];
-  CFStringRef _Nullable unitName;
+  CFStringRef _Nullable unitName CF_REFINED_FOR_SWIFT;
   /// The group that the parameter belongs to, with kAudioUnitParameterFlag_HasClump.
   UInt32 clumpID;
-  CFStringRef _Nullable cfNameString;
+  CFStringRef _Nullable cfNameString CF_REFINED_FOR_SWIFT;
   AudioUnitParameterUnit unit;
   AudioUnitParameterValue minValue;
   AudioUnitParameterValue maxValue;
