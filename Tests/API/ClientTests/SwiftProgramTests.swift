@@ -33,7 +33,7 @@ import Testing
   /// Starts a server whose sound card is a client of the test.
   private func server(_ kind: Kind) throws -> any PeerServer {
     switch kind {
-    case .jackd: try JackDaemon(period: 2048, capturePorts: 0, playbackPorts: 0, synchronous: true)
+    case .jackd: try JackDaemon(period: 2048, playbackPorts: 0, capturePorts: 0)
     case .pipeWire: try PipeWireDaemon(hasSink: false)
     }
   }

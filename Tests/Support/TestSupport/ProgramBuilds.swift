@@ -28,7 +28,8 @@ package final class ProgramBuilds: Sendable {
     guard made.status == 0 else { throw SupportError(made.errors) }
   }
 
-  private func flags(_ arguments: String...) throws -> [String] {
+  /// Returns the words that pkg-config prints for a package of the installation.
+  package func flags(_ arguments: String...) throws -> [String] {
     let path = installation.appendingPathComponent("lib/pkgconfig").path
     let result = try run("pkg-config", arguments, environment: ["PKG_CONFIG_PATH": path])
     guard result.status == 0 else { throw SupportError(result.errors) }
