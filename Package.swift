@@ -332,8 +332,8 @@ let package = Package(
     .testTarget(
       name: "AudioQueueTests",
       dependencies: [
-        "AudioQueue", "AudioToolbox", "CProbe", "CRealTime", "Codecs", "Graph", "PluginHost",
-        "RealTime", "Server",
+        "AudioQueue", "AudioToolbox", "CProbe", "CRealTime", "Codecs", "CoreFoundation", "Graph",
+        "PluginHost", "RealTime", "Server",
         "System", "TestSupport", "Timeline",
       ],
       path: "Tests/Unit/AudioQueueTests", swiftSettings: relaxed),
@@ -376,8 +376,8 @@ let package = Package(
     .testTarget(
       name: "AudioToolboxTests",
       dependencies: [
-        "AudioToolbox", "AudioUnits", "Codecs", "FileSupport", "Files", "Hardware", "RealTime",
-        "TestSupport",
+        "AudioToolbox", "AudioUnits", "Codecs", "CoreFoundation", "FileSupport", "Files",
+        "Hardware", "RealTime", "TestSupport",
       ],
       path: "Tests/Unit/AudioToolboxTests", swiftSettings: relaxed),
     // A program written for Apple's systems, word for word.

@@ -6,6 +6,8 @@
 // that `url as CFURL` and `name as String` compile. Core Foundation's own classes are CueString and its kin in
 // CuejackBase.h: functions of the C module without a second version here take and return those.
 
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 public import CAudioToolbox
 @_exported public import CoreFoundation
 public import Foundation

@@ -19,6 +19,7 @@ import Glibc
     unsafe UnsafePointer(unsafeMutablePointer)
   }
 
+  /// Creates the collection of a list.
   public init(_ p: UnsafeMutablePointer<AudioBufferList>) { unsafe unsafeMutablePointer = p }
 
   /// Returns nil for a pointer that is nil.
@@ -42,9 +43,12 @@ import Glibc
 extension UnsafeMutableAudioBufferListPointer: @unsafe MutableCollection,
   @unsafe RandomAccessCollection
 {
+  /// 0.
   public var startIndex: Int { 0 }
+  /// The number of buffers.
   public var endIndex: Int { unsafe count }
 
+  /// A buffer of the list.
   public subscript(index: Int) -> AudioBuffer {
     get {
       precondition(unsafe indices.contains(index), "no buffer of the list has this index")

@@ -1,3 +1,6 @@
+// The C headers have the documentation.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 public import CAudioToolbox
 public import CoreFoundation
 

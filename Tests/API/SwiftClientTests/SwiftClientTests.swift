@@ -40,6 +40,12 @@ import Testing
     #expect(try heard() == ramp(50_000).map { Float($0) / 32768 })
   }
 
+  @Test(arguments: ["io", "io-queue"]) func aClosureOfTheDeviceIsHeard(way: String) throws {
+    let result = try client(way, "50000")
+    #expect(result.output == "played 50000 true true\n" && result.status == 0, "\(result)")
+    #expect(try heard() == ramp(50_000).map { Float($0) / 32768 })
+  }
+
   @Test func aFileIsHeard() throws {
     let frames = 50_000
     try withTemporaryFolder { folder in

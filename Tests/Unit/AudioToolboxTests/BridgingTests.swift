@@ -31,6 +31,11 @@ import Testing
     let made = CFURLCreateWithFileSystemPath(
       kCFAllocatorDefault, path as CFString, .cfurlposixPathStyle, path.hasSuffix("/"))
     #expect(try #require(made) as URL == url as URL)
+    // Without an annotation it is a CFURL, too.
+    let unnamed = CFURLCreateFromFileSystemRepresentation(
+      kCFAllocatorDefault, path, path.utf8.count, path.hasSuffix("/"))
+    let named: CFURL = try #require(unnamed)
+    #expect(named as URL == url as URL)
   }
 
   @Test func collectionsAndDataComeBack() throws {

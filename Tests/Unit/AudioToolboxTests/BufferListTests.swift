@@ -38,4 +38,16 @@ import Testing
     }
     #expect(samples == [0, 2, 1])
   }
+
+  @Test func aLayoutIsACollection() {
+    let layout = AudioChannelLayout.allocate(maximumDescriptions: 2)
+    defer { free(layout.unsafeMutablePointer) }
+    for i in layout.indices { layout[i].mChannelLabel = AudioChannelLabel(i + 1) }
+    #expect(layout.map(\.mChannelLabel) == [kAudioChannelLabel_Left, kAudioChannelLabel_Right])
+    #expect(layout.unsafePointer.pointee.mNumberChannelDescriptions == 2)
+    #expect(
+      AudioChannelLayout.sizeInBytes(maximumDescriptions: 2)
+        == AudioChannelLayout.sizeInBytes(maximumDescriptions: 1)
+        + MemoryLayout<AudioChannelDescription>.stride)
+  }
 }

@@ -60,7 +60,7 @@ private struct FileReference: BitwiseCopyable {
   /// The URL of the file, or of a file in the folder.
   func url(of name: CFString? = nil) -> CueURL? {
     let bytes = path.dropLast()
-    let url = unsafe CFURLCreateFromFileSystemRepresentation(
+    let url: CueURL? = unsafe CFURLCreateFromFileSystemRepresentation(
       nil, Array(bytes), bytes.count, name != nil)
     guard let name, let url else { return url }
     return CFURLCreateCopyAppendingPathComponent(nil, url, name._core, false)

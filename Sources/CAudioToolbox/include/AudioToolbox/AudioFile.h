@@ -108,7 +108,7 @@ typedef CF_OPTIONS(UInt32, AudioFileFlags) {
 };
 
 /// Direction of an AIFF or CAF loop.
-enum {
+CF_ENUM(UInt32) {
   kAudioFileLoopDirection_NoLooping = 0,
   kAudioFileLoopDirection_Forward = 1,
   kAudioFileLoopDirection_ForwardAndBackward = 2,

@@ -536,7 +536,7 @@ typedef CF_OPTIONS(UInt32, AudioQueueProcessingTapFlags) {
 ///
 /// Too many frames, or too few without kAudioQueueProcessingTap_EndOfStream, set
 /// kAudioQueueProperty_ConverterError. Excess frames are dropped; missing ones are silent.
-typedef void (*AudioQueueProcessingTapCallback)(void *_Nullable inClientData,
+typedef void (*AudioQueueProcessingTapCallback)(void *inClientData,
                                                 AudioQueueProcessingTapRef inAQTap,
                                                 UInt32 inNumberFrames, AudioTimeStamp *ioTimeStamp,
                                                 AudioQueueProcessingTapFlags *ioFlags,
