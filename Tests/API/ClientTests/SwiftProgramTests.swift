@@ -28,6 +28,30 @@ import Testing
     #expect(files.sorted() == Self.programs.map { "\($0.name).swift" }.sorted())
   }
 
+  /// Another compiler than that of the installation reads the textual interfaces instead of the modules.
+  @Test func theInterfacesAloneAreEnough() throws {
+    try withTemporaryFolder { folder in
+      let headers = folder.appendingPathComponent("headers")
+      let installed = try ProgramBuilds.shared.get().installation
+        .appendingPathComponent("include/cuejack")
+      try FileManager.default.copyItem(at: installed, to: headers)
+      let names = try #require(FileManager.default.enumerator(atPath: headers.path))
+        .compactMap { $0 as? String }
+      let modules = names.filter { $0.hasSuffix(".swiftmodule") && $0.contains("/") }
+      #expect(modules.count == 5)
+      for name in modules {
+        try FileManager.default.removeItem(at: headers.appendingPathComponent(name))
+      }
+      let checked = try TestSupport.run(
+        SwiftToolchain().tool("swiftc"),
+        [
+          "-typecheck", SwiftProgram("player").source.path, "-I", headers.path,
+          "-module-cache-path", folder.appendingPathComponent("cache").path,
+        ])
+      #expect(checked.status == 0, "\(checked.errors)")
+    }
+  }
+
   enum Kind: CaseIterable { case jackd, pipeWire }
 
   /// Starts a server whose sound card is a client of the test.
@@ -64,18 +88,27 @@ import Testing
       let file = folder.appendingPathComponent("Größe 1.wav").path
       try writeWave(sound, to: file)
       let coded = folder.appendingPathComponent("sound.m4a").path
-      try Sounds.convert(file, coded, ["--format", "aac"])
-      let decoded = try Sounds.sound(of: coded)
+      try Sounds.convert(file, coded, ["--format", "alac"])
 
       let server = try server(kind)
       try hear("player", [file], on: server) { result, recording in
         result.output == "Playing...\nPlayed \(frames) packets\n"
           ? difference(heard: recording, sound) : "\(result)"
       }
-      try hear("player", [coded], on: server) { difference(heard: $1, decoded) }
+      try hear("player", [coded], on: server) { difference(heard: $1, sound) }
+      // The player's format is that of 44.1 kHz, so that the sound is resampled twice. Half a frame of delay is -31 dB.
       try hear("graphplayer", [file], on: server) { result, recording in
-        result.output == "Playing 0.70 seconds: yes\n"
-          ? difference(heard: recording, sound) : "\(result)"
+        guard result.output == "Playing 0.70 seconds: yes\n" else { return "\(result)" }
+        let heard = recording.samples
+        guard let first = heard[0].firstIndex(where: { abs($0) > 0.05 }) else { return "silence" }
+        let start = (first - 500..<first + 500).max { a, b in
+          func likeness(_ start: Int) -> Float {
+            (0..<2000).reduce(0) { $0 + heard[0][start + $1] * sound[0][$1] }
+          }
+          return likeness(a) < likeness(b)
+        }!
+        let ratio = signalToNoise(heard.map { Array($0[start..<start + frames]) }, sound)
+        return ratio > 31 ? nil : "\(ratio) dB from frame \(start)"
       }
       try hear("tap", [file], on: server) { result, recording in
         let peak = sound.joined().map { abs($0) / 2 }.max()!
@@ -141,7 +174,7 @@ import Testing
       }
       let parsed = try run("streamparser", [wave])
       #expect(
-        parsed.output == "\(frames) packets, \(4 * frames) bytes, 48000 Hz, ready: true\n",
+        parsed.output == "\(frames) packets, \(8 * frames) bytes, 48000 Hz, ready: true\n",
         "\(parsed)")
       let missing = try run("streamparser", [folder.appendingPathComponent("none.wav").path])
       #expect(missing.output.hasPrefix("Error: ") && missing.status == 1, "\(missing)")
