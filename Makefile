@@ -191,7 +191,7 @@ release-check: deps ## Checks that this commit may get its release's tag, and bu
 .PHONY: uninstall
 uninstall: ## Takes away what `install` put there.
 	@root='$(DESTDIR)$(PREFIX)'
-	rm -f "$$root/bin/cuejack" "$$root/bin/cuejack-session" "$$root/$(LIBDIR)/pkgconfig/AudioToolbox.pc"
+	rm -f "$$root/bin/cuejack" "$$root/bin/cuejack-session" "$$root/$(LIBDIR)/pkgconfig/AudioToolbox"{,-swift}.pc
 	rm -f "$$root/share/"{applications/org.cuejack.session.desktop,metainfo/org.cuejack.session.metainfo.xml}
 	rm -f "$$root/share/icons/hicolor/scalable/apps/org.cuejack.session.svg" "$$root/lib/systemd/user/cuejack-session@.service"
 	rm -f "$$root/share/man/man1/cuejack"{,-*}.1 "$$root/$(BASH_COMPLETIONS)/cuejack" \

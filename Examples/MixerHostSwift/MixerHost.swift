@@ -46,7 +46,7 @@ struct Loop {
   /// the first channel of a stereo file.
   init(_ path: String, rate: Double, channels: Int) throws(Failure) {
     var opened: ExtAudioFileRef?
-    try check(ExtAudioFileOpenURL(URL(fileURLWithPath: path).cfURL, &opened), path)
+    try check(ExtAudioFileOpenURL(URL(fileURLWithPath: path) as CFURL, &opened), path)
     let file = opened!
     defer { ExtAudioFileDispose(file) }
     // Interleaved while it is read, because its length is not known before.

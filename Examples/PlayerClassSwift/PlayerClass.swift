@@ -70,7 +70,7 @@ final class Player: @unchecked Sendable {
   /// Opens a file and makes a queue for its format, in place of the former ones.
   func createQueue(forFile url: URL) throws(Failure) {
     disposeQueue()
-    try check(AudioFileOpenURL(url.cfURL, .readPermission, 0, &file), "AudioFileOpenURL")
+    try check(AudioFileOpenURL(url as CFURL, .readPermission, 0, &file), "AudioFileOpenURL")
     var size = UInt32(MemoryLayout.size(ofValue: format))
     try check(
       AudioFileGetProperty(file!, kAudioFilePropertyDataFormat, &size, &format),

@@ -37,7 +37,7 @@ final class SoundFile {
   init(path: String) throws(Failure) {
     var file: AudioFileID?
     try check(
-      AudioFileOpenURL(URL(fileURLWithPath: path).cfURL, .readPermission, 0, &file),
+      AudioFileOpenURL(URL(fileURLWithPath: path) as CFURL, .readPermission, 0, &file),
       "AudioFileOpenURL")
     self.file = file!
     var format = AudioStreamBasicDescription()

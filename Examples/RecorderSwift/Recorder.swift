@@ -80,7 +80,7 @@ final class Recorder: @unchecked Sendable {
       "AudioQueueGetProperty(StreamDescription)")
     try check(
       AudioFileCreateWithURL(
-        URL(fileURLWithPath: path).cfURL, type, &format, .eraseFile, &file),
+        URL(fileURLWithPath: path) as CFURL, type, &format, .eraseFile, &file),
       "AudioFileCreateWithURL")
     try copyMagicCookie()
   }

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -114,6 +115,15 @@ static inline int cue_jack_redirect(const char *path) {
   return found > 0;
 }
 
+/// Ends the attempts of a `cue_jack_client_open_again` on another thread.
+static inline void cue_jack_leave(int *left) {
+  __atomic_store_n(left, 1, __ATOMIC_RELEASE);
+}
+
+static inline int cue_jack_is_left(const int *left) {
+  return __atomic_load_n(left, __ATOMIC_ACQUIRE);
+}
+
 /// Opens a client on the server called `server`, or on the default one if it is NULL, and never
 /// starts a server.
 ///
@@ -123,8 +133,10 @@ static inline int cue_jack_redirect(const char *path) {
 ///
 /// `session` is the identifier that a session manager gave the client when it saved it, or NULL.
 /// The server then gives the client the name that the manager has reserved for it.
+///
+/// `left` is NULL, or a number that another thread sets to end the attempts (`cue_jack_leave`).
 static inline jack_client_t *cue_jack_client_open_again(const char *name, const char *server,
-                                                        const char *session,
+                                                        const char *session, const int *left,
                                                         jack_status_t *status) {
   int options = JackNoStartServer | (server ? JackServerName : 0) | (session ? JackSessionID : 0);
   const char *first = server ? server : session;
@@ -133,6 +145,7 @@ static inline jack_client_t *cue_jack_client_open_again(const char *name, const 
     jack_client_t *client = jack_client_open(name, (jack_options_t)options, status, first, session);
     int error = *status & (JackServerError | JackServerFailed);
     if (client || error != JackServerError || pause > 80000) return client;
+    if (left && cue_jack_is_left(left)) return client;
     usleep(pause);
     pause *= 2;
   }
@@ -141,7 +154,13 @@ static inline jack_client_t *cue_jack_client_open_again(const char *name, const 
 /// Opens a client that no session manager has saved.
 static inline jack_client_t *cue_jack_client_open(const char *name, const char *server,
                                                   jack_status_t *status) {
-  return cue_jack_client_open_again(name, server, NULL, status);
+  return cue_jack_client_open_again(name, server, NULL, NULL, status);
+}
+
+/// Returns whether the other side of a local socket has not read all that was written to it.
+static inline int cue_socket_is_unread(int file) {
+  int bytes = 0;
+  return ioctl(file, TIOCOUTQ, &bytes) == 0 && bytes > 0;
 }
 
 // The session functions are deprecated, and PipeWire's library before 0.3.60 lacks some of them.

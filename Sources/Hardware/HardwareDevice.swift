@@ -17,7 +17,7 @@ import System
 package final class HardwareDevice: Sendable {
   /// The name of the server.
   package let serverName: String
-  private let server: any Server
+  let server: any Server
   private let clientName: String
 
   struct State {
@@ -55,7 +55,7 @@ package final class HardwareDevice: Sendable {
   let known = Mutex<HardwareFacts?>(nil)
   private let observers = Mutex<[UInt64: @Sendable (HardwareChange) -> Void]>([:])
   private let lastObserver = Atomic<UInt64>(0)
-  private let wasAlive = Atomic<Bool>(true)
+  let wasAlive = Atomic<Bool>(true)
   let running = Atomic<Int>(0)
 
   /// Seconds after which a client that nothing needs is closed.
@@ -87,16 +87,29 @@ package final class HardwareDevice: Sendable {
 
   // MARK: The client
 
-  /// Returns the open device. Opens one if necessary.
+  /// Returns the open device for a question. Opens one if necessary. Fails in less than a second if the
+  /// server, or one that another thread waits for, does not answer.
   package func open() throws(ServerError) -> Device {
-    try control.withLock { _ throws(ServerError) in try openLocked() }
+    while true {
+      if let present { return present }
+      let device = try control.withLockIfAvailable { _ throws(ServerError) in
+        try openLocked(server.forQuestions)
+      }
+      if let device { return device }
+      if JackLibrary.isStuck { throw .libraryWaits }
+      usleep(1000)
+    }
   }
 
-  private func openLocked() throws(ServerError) -> Device {
-    let present = state.withLock { state in
+  /// The open device, which is used now; nil if there is none.
+  private var present: Device? {
+    state.withLock { state in
       state.latestUse = HostTime.now
       return state.device
     }
+  }
+
+  private func openLocked(_ server: any Server) throws(ServerError) -> Device {
     if let present { return present }
     let device = try Device(server, clientName: clientName)
     try device.hold()
@@ -158,60 +171,6 @@ package final class HardwareDevice: Sendable {
   package func beginUse() { state.withLock { $0.uses += 1 } }
   package func endUse() { state.withLock { $0.uses -= 1 } }
 
-  /// True while the client is open.
-  package var isOpen: Bool { state.withLock { $0.device } != nil }
-  /// True unless clients of this process are on another server, and the facts of this one are not known.
-  package var canBeAsked: Bool {
-    known.withLock { $0 != nil } || !(server is JackServer) || JackServer.canServe(serverName)
-  }
-  /// True unless the server has gone.
-  package var isAlive: Bool { state.withLock { $0.device }.map { !$0.isLost } ?? true }
-
-  /// The facts now. Opens the client if necessary. After the server has gone, or while clients of this
-  /// process are on another one, the latest facts.
-  package var facts: HardwareFacts {
-    get throws(ServerError) {
-      let device: Device
-      do throws(ServerError) {
-        device = try open()
-      } catch {
-        if case .otherServer = error, let known = known.withLock({ $0 }) { return known }
-        throw error
-      }
-      if device.isLost, let known = known.withLock({ $0 }) { return known }
-      let facts = HardwareFacts(of: device)
-      known.withLock { if $0 == nil { $0 = facts } }
-      return facts
-    }
-  }
-
-  /// Compares the facts with the latest ones, and tells what has changed. Event thread.
-  private func look() {
-    guard let device = state.withLock({ $0.device }) else { return }
-    let isAlive = !device.isLost
-    if wasAlive.exchange(isAlive, ordering: .relaxed) != isAlive { tell(.presence) }
-    guard isAlive else { return }
-    let new = HardwareFacts(of: device)
-    // A client that is closed meanwhile knows no ports any more.
-    guard state.withLock({ $0.device === device }) else { return }
-    let old = known.withLock { known in
-      defer { known = new }
-      return known ?? new
-    }
-    if old == new { return }
-    if old.sampleRate != new.sampleRate { tell(.sampleRate) }
-    if old.cardInputs != new.cardInputs || old.outputs != new.outputs { tell(.channels) }
-    if old.inputLatency != new.inputLatency || old.outputLatency != new.outputLatency {
-      tell(.latency)
-    }
-    if old.xruns != new.xruns { tell(.overload) }
-    tellBufferFrames()
-    state.withLock { state in
-      unsafe state.memory?.cycle.pointee.setLatencies(
-        input: new.inputLatency, output: new.outputLatency, sampleRate: new.sampleRate)
-    }
-  }
-
   // MARK: Functions
 
   /// Whether a function of this process runs.
@@ -243,7 +202,7 @@ package final class HardwareDevice: Sendable {
         if function.usesInput || function.usesOutput {
           try attach()
         } else {
-          _ = try openLocked()
+          _ = try openLocked(server)
         }
       }
       return begin(function)
@@ -254,6 +213,7 @@ package final class HardwareDevice: Sendable {
   private func begin(_ function: IOFunction) -> Bool {
     state.withLock { _ in
       if function.isRemoved { return false }
+      unsafe function.slot.pointee.endDrain()
       if unsafe function.slot.pointee.setRunning(true) {
         if running.add(1, ordering: .relaxed).oldValue == 0 { tellLater(.running) }
       }
@@ -261,7 +221,8 @@ package final class HardwareDevice: Sendable {
     }
   }
 
-  /// Stops a function. Afterwards no cycle calls it, unless the caller is that function itself.
+  /// Stops a function. Afterwards no cycle calls it, unless the caller is that function itself: what it gives in the
+  /// present call, and what converters hold back of it, is played then.
   ///
   /// Waits for a start in progress on another thread, and at most two seconds for a call in progress: it
   /// may wait for a lock of the caller's.
@@ -280,12 +241,22 @@ package final class HardwareDevice: Sendable {
   ///
   /// - Returns: True if cycles called it before.
   private func end(_ function: IOFunction, forGood: Bool) -> Bool {
-    state.withLock { _ in
+    let isInside = isInside
+    return state.withLock { _ in
       if forGood { function.isRemoved = true }
+      if isInside && function.isRunning { unsafe function.slot.pointee.drain() }
       guard unsafe function.slot.pointee.setRunning(false) else { return false }
       if running.subtract(1, ordering: .relaxed).newValue == 0 { tellLater(.running) }
       return true
     }
+  }
+
+  /// Waits until all is played that a function has given before it was stopped inside a call, for two seconds
+  /// at most. Any thread but the one that calls it.
+  package func awaitDrained(_ function: IOFunction) {
+    let deadline = HostTime.now + 2_000_000_000
+    while unsafe function.slot.pointee.isDraining, isAlive, HostTime.now < deadline { usleep(500) }
+    unsafe function.slot.pointee.endDrain()
   }
 
   /// Removes a function for good, and the client's ports with the last one.
@@ -295,6 +266,7 @@ package final class HardwareDevice: Sendable {
       DispatchQueue.global().async { self.remove(function) }
       return
     }
+    awaitDrained(function)
     control.withLock { _ in
       // A call that does not return may still use all of this.
       if !settle() {
@@ -399,7 +371,7 @@ package final class HardwareDevice: Sendable {
       reads && ports.inputs.isEmpty, writes && ports.outputs.isEmpty
     )
     if hasGraph && !addsInputs && !addsOutputs { return }
-    let device = try openLocked()
+    let device = try openLocked(server)
     if device.isLost { throw .lost(server: serverName) }
     do throws(HostError) {
       if !hasGraph { try makeGraph(for: device) }

@@ -59,9 +59,10 @@ package final class IOFunction: @unchecked Sendable {
   /// - Parameters:
   ///   - function: The function, called on the process thread, and its context.
   ///   - owner: The owner of the context, retained as long as a cycle may call the function.
-  package init(_ function: cue_io_function, keeping owner: AnyObject) {
+  ///   - keepsSound: Whether it has a tail to render after it was stopped inside a call: see `IOSlot`.
+  package init(_ function: cue_io_function, keeping owner: AnyObject, keepsSound: Bool = false) {
     unsafe slot = .allocate(capacity: 1)
-    unsafe slot.initialize(to: IOSlot(function))
+    unsafe slot.initialize(to: IOSlot(function, keepsSound: keepsSound))
     self.owner = owner
   }
 
@@ -71,6 +72,8 @@ package final class IOFunction: @unchecked Sendable {
   }
 
   package var isRunning: Bool { unsafe slot.pointee.isRunning }
+  /// Ends the play of what the function has given before it was stopped.
+  package func endDrain() { unsafe slot.pointee.endDrain() }
   /// Whether the function gets the inputs' samples, and whether its output is heard.
   package var usesInput: Bool { unsafe slot.pointee.usesInput }
   package var usesOutput: Bool { unsafe slot.pointee.usesOutput }

@@ -25,7 +25,7 @@ import Synchronization
 public final class AVAudioSession: Sendable {
   let core: AudioSession
   private static let shared: AVAudioSession = {
-    beginListeners(on: CFRunLoopGetMain(), mode: kCFRunLoopDefaultMode, nil)
+    beginListeners(on: CFRunLoopGetMain(), mode: CFRunLoopMode.defaultMode.rawValue, nil)
     return AVAudioSession(.shared)
   }()
 

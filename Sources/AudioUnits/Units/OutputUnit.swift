@@ -18,6 +18,8 @@ package final class OutputUnit: Unit, @unchecked Sendable {
     var observer: UInt64 = 0
     /// The function that the device calls for this unit; nil while it calls none.
     var function: IOFunction?
+    /// The function before it, which may still play what converters hold back.
+    var draining: IOFunction?
     /// True from the beginning of a start on, so that a stop in its first call is not lost.
     var isStarted = false
     var plays = true
@@ -166,6 +168,7 @@ package final class OutputUnit: Unit, @unchecked Sendable {
   }
 
   override package func uninitialize() {
+    awaitDrained()
     stop { super.uninitialize() }
   }
 
@@ -208,12 +211,24 @@ package final class OutputUnit: Unit, @unchecked Sendable {
       return state.isStarted
     }
     if wasRunning { return false }
+    awaitDrained()
     unsafe memory.pointer.pointee.restart()
     do throws(UnitError) { try run() } catch {
       _ = end()
       throw error
     }
     return true
+  }
+
+  /// Waits until all is played that a callback has given before it stopped the unit. Inside a callback, which would
+  /// wait for itself, that ends at once.
+  private func awaitDrained() {
+    let (hardware, function) = device.withLock { state in
+      defer { state.draining = nil }
+      return (state.device, state.draining)
+    }
+    guard let function else { return }
+    if isInside { function.endDrain() } else { hardware.awaitDrained(function) }
   }
 
   /// Lets the device call the unit if it is started. A unit that the device cannot call is stopped.
@@ -242,7 +257,7 @@ package final class OutputUnit: Unit, @unchecked Sendable {
       let function = unsafe IOFunction(
         cue_io_function(
           run: { unsafe runDeviceUnit($0, $1) },
-          context: UnsafeMutableRawPointer(memory.pointer)), keeping: self)
+          context: UnsafeMutableRawPointer(memory.pointer)), keeping: self, keepsSound: true)
       state.function = function
       return (state.device, function, true)
     }
@@ -279,7 +294,9 @@ package final class OutputUnit: Unit, @unchecked Sendable {
 
   /// Lets the device call the unit no more. A start after `body` gets a function of its own.
   private func halt<Result>(_ body: (inout DeviceState) -> Result) -> Result {
+    let isInside = isInside
     let (hardware, function, result) = device.withLock { state in
+      if isInside, let function = state.function { state.draining = function }
       defer { state.function = nil }
       return (state.device, state.function, body(&state))
     }

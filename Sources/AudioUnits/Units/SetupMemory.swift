@@ -172,6 +172,7 @@ private final class BusMemory: @unchecked Sendable {
       memory: memory.baseAddress!, bufferBytes: shape.frames * shape.format.bytesPerFrame,
       source: unitSource,
       resampler: converter?.call ?? cue_resampler(), burstSeconds: converter?.burstSeconds ?? 0,
+      delaySeconds: delaySeconds,
       keepsSpeed: converter?.keepsSpeed ?? true,
       sourcePlanes: sourcePointers, resampling: resampling,
       rate: shape.rate, ring: ring)

@@ -59,6 +59,15 @@ CUE_HEADER_BEGIN
 CUE_STATIC_ASSERT(sizeof(*__builtin___CFStringMakeConstantString("")) == 5 * sizeof(void *),
                   "compile with -fcf-runtime-abi=swift (pkg-config --cflags AudioToolbox)");
 #undef CUE_STATIC_ASSERT
+#else
+// Core Foundation's own classes. In Swift, CFString and the other names stand for Foundation's classes.
+typedef CFArrayRef CueArrayRef;
+typedef CFDataRef CueDataRef;
+typedef CFDictionaryRef CueDictionaryRef;
+typedef CFMutableArrayRef CueMutableArrayRef;
+typedef CFNumberRef CueNumberRef;
+typedef CFStringRef CueStringRef;
+typedef CFURLRef CueURLRef;
 #endif
 
 CF_ENUM(OSStatus) {

@@ -6,11 +6,21 @@ import Timeline
 @safe
 package struct IOSlot: ~Copyable {
   let function: cue_io_function
+  private let keepsSound: Bool
   private let isOn = Atomic<Bool>(false)
   private let readsInput = Atomic<Bool>(true)
   private let writesOutput = Atomic<Bool>(true)
+  /// Frames of output that are to be played after a stop inside a call; `isBeingStopped` until that call has returned.
+  private let drainFrames = Atomic<Int>(0)
+  /// Frames that the function, which keeps sound back, has to render after such a stop.
+  private let tailFrames = Atomic<Int>(0)
+  private static var isBeingStopped: Int { @_noLocks get { -1 } }
 
-  package init(_ function: cue_io_function) { unsafe self.function = unsafe function }
+  /// - Parameter keepsSound: Whether the function has a tail to render after a stop: `addTail` says how long.
+  package init(_ function: cue_io_function, keepsSound: Bool = false) {
+    unsafe self.function = unsafe function
+    self.keepsSound = keepsSound
+  }
 
   /// True while cycles call the function. Any thread.
   package var isRunning: Bool {
@@ -23,6 +33,67 @@ package struct IOSlot: ~Copyable {
   @discardableResult
   package func setRunning(_ on: Bool) -> Bool {
     isOn.exchange(on, ordering: .sequentiallyConsistent) != on
+  }
+
+  // MARK: Draining: what the function gave before it was stopped inside a call is played to its end.
+
+  /// True until the output is played. Any thread.
+  package var isDraining: Bool {
+    @_noLocks get { drainFrames.load(ordering: .sequentiallyConsistent) != 0 }
+  }
+
+  /// Lets cycles play the output of the call in progress, and what comes before it. Call before `setRunning`.
+  package func drain() {
+    drainFrames.store(Self.isBeingStopped, ordering: .sequentiallyConsistent)
+  }
+
+  /// Ends `drain()`: the rest is not played.
+  package func endDrain() {
+    tailFrames.store(0, ordering: .sequentiallyConsistent)
+    drainFrames.store(0, ordering: .sequentiallyConsistent)
+  }
+
+  /// Whether a function that was stopped has a tail to render. Process thread.
+  var hasTail: Bool { @_noLocks get { tailFrames.load(ordering: .relaxed) > 0 } }
+
+  /// Lets the next calls render `frames` frames that the function has kept back, if it is stopped inside the
+  /// present call. Process thread.
+  @_noLocks func addTail(_ frames: Int) {
+    if drainFrames.load(ordering: .relaxed) == Self.isBeingStopped {
+      tailFrames.store(frames, ordering: .relaxed)
+    }
+  }
+
+  /// Whether a call is due: of a function that runs, or that has not rendered its tail. Process thread.
+  var isDue: Bool {
+    @_noLocks get {
+      isRunning || hasTail
+        || keepsSound && drainFrames.load(ordering: .relaxed) == Self.isBeingStopped
+    }
+  }
+
+  /// Notes that the function was called for `frames` frames, if that was after the call in which it was stopped.
+  /// Process thread.
+  @_noLocks func noteTail(_ frames: Int) {
+    let tail = tailFrames.load(ordering: .relaxed)
+    if tail > 0 && drainFrames.load(ordering: .relaxed) != Self.isBeingStopped {
+      tailFrames.store(max(0, tail &- frames), ordering: .relaxed)
+    }
+  }
+
+  /// Begins to count the frames to play, of which `frames` are rendered. Process thread.
+  @_noLocks func beginDrain(rendered frames: Int) {
+    _ = drainFrames.compareExchange(
+      expected: Self.isBeingStopped, desired: frames &+ tailFrames.load(ordering: .relaxed),
+      ordering: .sequentiallyConsistent)
+  }
+
+  /// Notes that cycles have played `frames` frames. Process thread.
+  @_noLocks func noteDrain(_ frames: Int) {
+    let left = drainFrames.load(ordering: .relaxed)
+    if left <= 0 { return }
+    _ = drainFrames.compareExchange(
+      expected: left, desired: max(0, left &- frames), ordering: .sequentiallyConsistent)
   }
 
   /// Whether the function gets the inputs' samples, and whether its output is heard. Any thread.
@@ -175,8 +246,10 @@ package struct IOCycle: ~Copyable {
     if let list = unsafe list, unsafe isAnyOn(list.assumingMemoryBound(to: IOList.self)) {
       arrange(frames)
       unsafe takeInput(block, frames)
-      unsafe call(list.assumingMemoryBound(to: IOList.self).pointee, block)
+      let functions = unsafe list.assumingMemoryBound(to: IOList.self).pointee
+      unsafe call(functions, block)
       unsafe giveOutput(block, frames)
+      for i in 0..<functions.count { unsafe functions.slots[i].pointee.noteDrain(frames) }
     } else {
       unsafe buffers.pointee.callFrames = 0
       for channel in 0..<outputs {
@@ -187,8 +260,9 @@ package struct IOCycle: ~Copyable {
   }
 
   @_noLocks private func isAnyOn(_ list: UnsafeMutablePointer<IOList>) -> Bool {
-    for i in unsafe 0..<list.pointee.count where unsafe list.pointee.slots[i].pointee.isRunning {
-      return true
+    for i in unsafe 0..<list.pointee.count {
+      let slot = unsafe list.pointee.slots[i]
+      if unsafe slot.pointee.isRunning || slot.pointee.isDraining { return true }
     }
     return false
   }
@@ -273,7 +347,7 @@ package struct IOCycle: ~Copyable {
       byteCount: state.pointee.inputFrames &* inputs &* 4)
   }
 
-  /// Calls each function once, and adds their outputs.
+  /// Calls each function once, unless it is stopped and has no tail, and adds their outputs.
   @_noLocks private borrowing func callAll(
     _ list: IOList, _ io: inout cue_io, input: UnsafePointer<Float>,
     output: UnsafeMutablePointer<Float>
@@ -282,7 +356,7 @@ package struct IOCycle: ~Copyable {
     var isFirst = true
     for i in 0..<list.count {
       let slot = unsafe list.slots[i]
-      guard unsafe slot.pointee.isRunning else { continue }
+      guard unsafe slot.pointee.isDue else { continue }
       let reads = unsafe slot.pointee.usesInput && inputs > 0
       let writes = unsafe slot.pointee.usesOutput && outputs > 0
       let destination = unsafe isFirst ? output : buffers.pointee.scratch
@@ -293,10 +367,13 @@ package struct IOCycle: ~Copyable {
       unsafe io.output_channels = writes ? UInt32(outputs) : 0
       unsafe io.slot = UnsafeRawPointer(slot)
       unsafe cue_rt_run_io(slot.pointee.function, &io)
+      unsafe slot.pointee.noteTail(Int(io.frames))
       guard writes else { continue }
       if !isFirst { for i in 0..<samples { unsafe output[i] += destination[i] } }
       isFirst = false
     }
+    let rendered = unsafe buffers.pointee.outputFrames &+ Int(io.frames)
+    for i in 0..<list.count { unsafe list.slots[i].pointee.beginDrain(rendered: rendered) }
   }
 
   /// Returns the host time of a device frame; 0 if the block has none.

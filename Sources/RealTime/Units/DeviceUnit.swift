@@ -111,7 +111,9 @@ package struct DeviceUnit: ~Copyable {
       unsafe $0.assumingMemoryBound(to: IOSlot.self)
     }
     let directions = playsAndRecords.load(ordering: .relaxed)
-    if directions & 2 != 0, unsafe io.pointee.input != nil { unsafe hear(io, setup) }
+    if directions & 2 != 0, unsafe io.pointee.input != nil && !setup.pointee.hasStopped {
+      unsafe hear(io, setup)
+    }
     if directions & 1 != 0, unsafe io.pointee.output != nil,
       unsafe unit.pointee.beginOutputs(entry)
     {
@@ -237,7 +239,7 @@ package struct DeviceUnit: ~Copyable {
     let from = unsafe state.pointee.gain
     let to = gainNow
     var at = 0
-    while at < frames, unsafe !setup.pointee.hasStopped {
+    while at < frames, unsafe goesOn(setup, frames) {
       let count = unsafe min(frames &- at, setup.pointee.maximumFrames)
       unsafe state.pointee.slice = at
       var time = unsafe time(io, at, isInput: false)
@@ -259,9 +261,29 @@ package struct DeviceUnit: ~Copyable {
       }
       at &+= count
     }
+    // It may have been stopped in the last part.
+    _ = unsafe goesOn(setup, frames)
     unsafe state.pointee.slice = 0
     unsafe state.pointee.gain = to
   }
+
+  /// Returns whether there is something to play: a unit that its callback has stopped plays what converters
+  /// hold back.
+  @_noLocks private borrowing func goesOn(_ setup: UnsafeMutablePointer<UnitSetup>, _ frames: Int)
+    -> Bool
+  {
+    guard unsafe setup.pointee.hasStopped,
+      let function = unsafe setup.pointee.cache.pointee.function
+    else { return true }
+    if unsafe !function.pointee.hasTail {
+      let rate = unsafe setup.pointee.inputs[0].rate
+      let seconds = unsafe min(setup.pointee.heldSeconds(frames: frames), Self.mostHeldSeconds)
+      unsafe function.pointee.addTail(Int(seconds * rate))
+    }
+    return unsafe function.pointee.hasTail
+  }
+
+  private static var mostHeldSeconds: Double { @_noLocks get { 1 } }
 
   /// Fills the planes of the unit's input, and tells those who listen to its renders.
   @_noLocks private borrowing func renderInput(
@@ -269,14 +291,19 @@ package struct DeviceUnit: ~Copyable {
     frames: Int, isSilent: inout Bool
   ) -> Int32 {
     let list = unsafe setup.pointee.inputs[0].list
-    unsafe setup.pointee.notify(
-      UInt32(cue_render_is_before), time, bus: 0, frames: frames, list)
+    let isHeard = unsafe !setup.pointee.hasStopped
+    if isHeard {
+      unsafe setup.pointee.notify(
+        UInt32(cue_render_is_before), time, bus: 0, frames: frames, list)
+    }
     let status = unsafe setup.pointee.pull(0, frames: frames, at: time, isSilent: &isSilent)
     let after =
       status == 0
       ? cue_render_is_after
       : cue_render_is_after | cue_render_has_failed
-    unsafe setup.pointee.notify(UInt32(after), time, bus: 0, frames: frames, list)
+    if isHeard {
+      unsafe setup.pointee.notify(UInt32(after), time, bus: 0, frames: frames, list)
+    }
     return status
   }
 

@@ -226,11 +226,21 @@ package struct RenderUnit: ~Copyable {
   ) -> Int32 {
     let entry = enter()
     defer { leave(entry) }
+    // The converters of units that were stopped give what they have kept back. Nothing of the app's is called.
+    let hasStopped = unsafe function.map { unsafe !$0.pointee.isRunning } ?? false
     // A unit of the app may let several threads render.
     if let foreign = unsafe foreign {
+      if hasStopped {
+        unsafe flags.pointee |= UInt32(cue_render_is_silent)
+        return 0
+      }
       return unsafe cue_rt_foreign_render(foreign, flags, time, UInt32(bus), UInt32(frames), list)
     }
     guard let setup = unsafe present else { return RenderError.uninitialized }
+    if unsafe hasStopped && setup.pointee.inputCount == 0 {
+      unsafe flags.pointee |= UInt32(cue_render_is_silent)
+      return 0
+    }
     // The device delivered the input before this call, so an output callback may render it.
     let isInput = unsafe bus == 1 && device != nil
     guard isInput ? !entry.isRefused : beginOutputs(entry) else {
@@ -247,9 +257,11 @@ package struct RenderUnit: ~Copyable {
       let output = unsafe setup.pointee.outputs + bus
       status = unsafe lend(output, frames: frames, list)
       if status == 0 {
-        unsafe setup.pointee.notify(
-          flags.pointee | UInt32(cue_render_is_before), time, bus: bus, frames: frames,
-          list)
+        if !hasStopped {
+          unsafe setup.pointee.notify(
+            flags.pointee | UInt32(cue_render_is_before), time, bus: bus, frames: frames,
+            list)
+        }
         if bus == 1, let device = unsafe device {
           status = unsafe device.pointee.capture(output, time, frames: frames)
         } else {
@@ -262,12 +274,22 @@ package struct RenderUnit: ~Copyable {
           status == 0
             ? cue_render_is_after
             : cue_render_is_after | cue_render_has_failed)
-        unsafe setup.pointee.notify(
-          flags.pointee | after, time, bus: bus, frames: frames, list)
+        if !hasStopped {
+          unsafe setup.pointee.notify(
+            flags.pointee | after, time, bus: bus, frames: frames, list)
+        }
       }
     }
     note(status)
     return status
+  }
+
+  /// See `UnitSetup.heldSeconds`.
+  @_noLocks borrowing func heldSeconds(frames: Int) -> Double {
+    let entry = enter()
+    defer { leave(entry) }
+    guard let setup = unsafe present else { return 0 }
+    return unsafe setup.pointee.heldSeconds(frames: frames)
   }
 
   /// Gives the buffers of a list that have none memory of an output. Fails if others are too small.

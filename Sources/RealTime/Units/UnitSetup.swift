@@ -45,6 +45,8 @@ package struct UnitBus: BitwiseCopyable {
   let resampler: cue_resampler
   /// How much sound the resampler collects before it gives it, in seconds.
   let burstSeconds: Double
+  /// Delay of the resampler's output in seconds.
+  let delaySeconds: Double
   /// True if a second of the source is a second of `planes`: nothing changes its speed.
   let keepsSpeed: Bool
   /// Planes at the rate from which the resampler converts; those of the bus if there is none.
@@ -59,7 +61,7 @@ package struct UnitBus: BitwiseCopyable {
     format: BusFormat, planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
     list: UnsafeMutablePointer<cue_buffer_list>, memory: UnsafeMutableRawPointer, bufferBytes: Int,
     source: UnitSource, resampler: cue_resampler,
-    burstSeconds: Double, keepsSpeed: Bool,
+    burstSeconds: Double, delaySeconds: Double, keepsSpeed: Bool,
     sourcePlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
     resampling: UnsafeMutablePointer<ResamplingState>, rate: Double,
     ring: UnsafeMutablePointer<InputRing>?
@@ -73,6 +75,7 @@ package struct UnitBus: BitwiseCopyable {
     self.source = source
     unsafe self.resampler = unsafe resampler
     self.burstSeconds = burstSeconds
+    self.delaySeconds = delaySeconds
     self.keepsSpeed = keepsSpeed
     unsafe self.sourcePlanes = sourcePlanes
     unsafe self.resampling = resampling
@@ -184,6 +187,23 @@ package struct UnitSetup: BitwiseCopyable {
     }
   }
 
+  /// Returns the longest sound in seconds that the resamplers of the inputs, and those of the units before
+  /// them, hold back in renders of `frames` frames.
+  @_noLocks func heldSeconds(frames: Int) -> Double {
+    var most = 0.0
+    for bus in 0..<inputCount {
+      let input = unsafe inputs + bus
+      var seconds = unsafe input.pointee.source.unit?.pointee.heldSeconds(frames: frames) ?? 0
+      if unsafe input.pointee.resampler.run != nil {
+        unsafe seconds += input.pointee.delaySeconds + input.pointee.burstSeconds
+        // Each call of the source gives that many.
+        unsafe seconds += Double(frames) / input.pointee.format.sampleRate
+      }
+      most = max(most, seconds)
+    }
+    return most
+  }
+
   /// True once a callback has stopped the output unit for which the render in progress happens: no other is
   /// called.
   var hasStopped: Bool {
@@ -229,12 +249,12 @@ package struct UnitSetup: BitwiseCopyable {
     unsafe input.pointee.resetList(frames: frames)
     var flags: UInt32 = 0
     let status: Int32
-    if hasStopped {
-      flags = UInt32(cue_render_is_silent)
-      status = 0
-    } else if let unit = unsafe source.unit {
+    if let unit = unsafe source.unit {
       status = unsafe unit.pointee.render(
         &flags, time, bus: source.output, frames: frames, list, function: cache.pointee.function)
+    } else if hasStopped {
+      flags = UInt32(cue_render_is_silent)
+      status = 0
     } else if let proc = unsafe source.proc {
       status = unsafe cue_rt_call_render(
         proc, source.data, &flags, time, UInt32(bus), UInt32(frames), list)

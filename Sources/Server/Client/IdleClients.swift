@@ -10,9 +10,10 @@ package enum IdleClients {
     closers.withLock { $0.append(body) }
   }
 
-  /// Closes the idle clients if clients of this process are on another server than `name`.
+  /// Closes the idle clients if clients of this process are on another server than `name`, unless that would
+  /// wait for a server that does not answer.
   static func makeWay(for name: String) {
-    if JackClient.serverInUse(otherThan: name) == nil { return }
+    if JackClient.serverInUse(otherThan: name) == nil || JackLibrary.isStuck { return }
     for close in closers.withLock({ $0 }) { close() }
   }
 }

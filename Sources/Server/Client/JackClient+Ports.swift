@@ -56,8 +56,10 @@ extension JackClient {
   }
 
   func setPeriod(_ frames: Int) -> Bool {
-    whileOpen {
-      requests.withLock { _ in unsafe jack_set_buffer_size(client, UInt32(frames)) == 0 }
+    asking {
+      whileOpen {
+        requests.withLock { _ in unsafe jack_set_buffer_size(client, UInt32(frames)) == 0 }
+      }
     } ?? false
   }
 
@@ -105,16 +107,19 @@ extension JackClient {
   {
     connectionBook.withLock { $0.begin(name) }
     let flags = direction == .input ? JackPortIsInput : JackPortIsOutput
-    let port = whileOpen {
-      requests.withLock { change in
-        defer { note(&change) }
-        return unsafe UInt(
-          bitPattern: jack_port_register(
-            client, name, type, UInt(flags.rawValue), 0))
+    let port = asking {
+      whileOpen {
+        requests.withLock { change in
+          defer { note(&change) }
+          return unsafe UInt(
+            bitPattern: jack_port_register(
+              client, name, type, UInt(flags.rawValue), 0))
+        }
       }
     }
     guard let port else { throw .closed(client: self.name) }
     guard let port = unsafe OpaquePointer(bitPattern: port) else {
+      if hasLeft.load(ordering: .acquiring) { throw .noAnswer(server: serverName) }
       throw .cannotAddPort(name: name, client: self.name)
     }
     ownPorts.withLock { $0[name] = UInt(bitPattern: port) }
@@ -211,14 +216,17 @@ extension JackClient {
 
   /// Connects two ports by their full names.
   private func connect(_ source: String, _ destination: String) throws(ServerError) {
-    let status = whileOpen {
-      requests.withLock { change in
-        defer { note(&change) }
-        return unsafe jack_connect(client, source, destination)
+    let status = asking {
+      whileOpen {
+        requests.withLock { change in
+          defer { note(&change) }
+          return unsafe jack_connect(client, source, destination)
+        }
       }
     }
     guard let status else { throw .lost(server: serverName) }
     guard status == 0 || status == EEXIST else {
+      if hasLeft.load(ordering: .acquiring) { throw .noAnswer(server: serverName) }
       throw .cannotConnect(from: source, to: destination)
     }
   }
@@ -280,10 +288,12 @@ extension JackClient {
 
   func disconnect(_ name: String, from destination: String) {
     let source = fullName(name)
-    whileOpen {
-      requests.withLock { change in
-        defer { note(&change) }
-        _ = unsafe jack_disconnect(client, source, destination)
+    asking {
+      whileOpen {
+        requests.withLock { change in
+          defer { note(&change) }
+          _ = unsafe jack_disconnect(client, source, destination)
+        }
       }
     }
   }

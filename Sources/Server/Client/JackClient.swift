@@ -38,6 +38,8 @@ final class JackClient: ServerClient, @unchecked Sendable {
   private let isForgotten = Atomic<Bool>(false)
   /// Set when PipeWire's library reports that its connection to the daemon is broken.
   let isBroken = Atomic<Bool>(false)
+  /// Set when the client has given up waiting for its server.
+  let hasLeft = Atomic<Bool>(false)
   /// Host time, in nanoseconds, at which `close()` gives up; `UInt64.max` while no part of it
   /// depends on the server.
   private let closeDeadline = Atomic<UInt64>(.max)
@@ -232,9 +234,11 @@ final class JackClient: ServerClient, @unchecked Sendable {
   func activate(_ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices)
     throws(ServerError)
   {
-    let isActive = whileOpen {
-      unsafe setCallbacks(engine, notices)
-      return unsafe jack_activate(client) == 0
+    let isActive = asking {
+      whileOpen {
+        unsafe setCallbacks(engine, notices)
+        return unsafe jack_activate(client) == 0
+      }
     }
     guard let isActive else { throw .lost(server: serverName) }
     if !isActive { throw .cannotActivate(client: name) }
@@ -242,16 +246,26 @@ final class JackClient: ServerClient, @unchecked Sendable {
 
   /// Seconds to wait for the server's answer when a port or a client is removed. A server in
   /// freewheel rarely answers.
-  var patience: Int { isFreewheeling.load(ordering: .relaxed) ? 60 : 5 }
+  var patience: Double { isFreewheeling.load(ordering: .relaxed) ? 60 : 5 }
 
-  /// Ends all waiting for the server's answers, if the client's connection is known.
+  /// Runs `body`, a request that waits for the server's answer. Breaks the connection off if that takes too
+  /// long.
+  func asking<R>(_ body: () -> R) -> R {
+    limited(to: patience + 2, { [weak self] in self?.breakOff() }, body)
+  }
+
+  /// Ends all waiting for the server's answers, if the client's connection is known. The client is lost then:
+  /// another one takes its place once the server answers.
   func breakOff() {
     log.warning(
-      """
-      the JACK server “\(serverName)” has not answered for \(patience) seconds: the client “\(name)” \
-      leaves it
-      """)
-    connection?.breakOff()
+      "the JACK server “\(serverName)” does not answer: the client “\(name)” leaves it")
+    guard let connection else { return }
+    hasLeft.store(true, ordering: .releasing)
+    connection.breakOff()
+    retained.withLock { bits in
+      let argument = unsafe UnsafeMutableRawPointer(bitPattern: bits)
+      unsafe NoticeLink.notify(argument) { $0.notices?.serverLost() }
+    }
   }
 
   func close() -> Bool {
@@ -333,12 +347,17 @@ final class JackClient: ServerClient, @unchecked Sendable {
   }
 
   /// Runs `body`, a part of closing that depends on the server. Breaks the connection off after
-  /// five seconds. After ten, `close()` stops waiting. Both are longer in freewheel.
+  /// five seconds, or when the server has not read the request for less than one. After ten, `close()` stops
+  /// waiting. All are longer in freewheel.
   private func answered<R>(_ body: () -> R) -> R {
-    let end = HostTime.now + UInt64(2 * patience) * 1_000_000_000
+    let end = HostTime.now + UInt64(2e9 * patience)
     closeDeadline.store(end, ordering: .releasing)
     defer { closeDeadline.store(.max, ordering: .releasing) }
-    return limited(to: patience, { [weak self] in self?.breakOff() }, body)
+    let connections = Set([connection].compactMap { $0 })
+    return limited(
+      to: patience, unread: patience / 8, on: { connections }, { [weak self] in self?.breakOff() },
+      body
+    )
   }
 
   /// Removes the client from the open ones. Only the first call has an effect.

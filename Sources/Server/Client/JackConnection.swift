@@ -2,6 +2,8 @@ import CJack
 import Dispatch
 import FoundationEssentials
 import Glibc
+import Synchronization
+import System
 
 /// The socket on which libjack sends a client's requests to jackd. libjack waits for the answers
 /// without a time limit.
@@ -52,13 +54,139 @@ struct JackConnection: Hashable, Sendable {
     // Shut down reading only: a write to a socket shut for writing would raise SIGPIPE.
     shutdown(file, CInt(SHUT_RD))
   }
+
+  /// True while the server has not read all requests.
+  var isUnread: Bool { Self.inode(of: file) == inode && cue_socket_is_unread(file) != 0 }
 }
 
-/// Runs `body`. If that takes longer than `seconds` seconds, runs `rescue` on another thread
-/// meanwhile.
-func limited<R>(to seconds: Int, _ rescue: @escaping @Sendable () -> Void, _ body: () -> R) -> R {
-  let watch = DispatchWorkItem(block: rescue)
-  DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(seconds), execute: watch)
-  defer { watch.cancel() }
+/// Runs `body`, which waits for a server's answers. Runs `rescue` on another thread meanwhile, once, if that
+/// takes longer than `seconds` seconds.
+///
+/// - Parameters:
+///   - unreadSeconds: Seconds after which it runs `rescue` although they are not over, because the server has
+///     not read a request on `connections` since.
+func limited<R>(
+  to seconds: Double, unread unreadSeconds: Double = .infinity,
+  on connections: @escaping @Sendable () -> Set<JackConnection> = { [] },
+  _ rescue: @escaping @Sendable () -> Void, _ body: () -> R
+) -> R {
+  let watch = AnswerWatch(seconds, unreadSeconds, connections, rescue)
+  watch.lookLater()
+  defer { watch.end() }
   return body()
+}
+
+/// Looks ten times a second whether a wait for a server's answers has taken too long.
+private final class AnswerWatch: Sendable {
+  private struct State {
+    var looks = 0
+    /// Latest looks in a row that have found an unread request.
+    var unread = 0
+    var isOver = false
+    /// Set while the wait counts as one of `JackLibrary.isStuck`.
+    var isStuck = false
+  }
+  private let state = Mutex(State())
+  private let seconds: Double
+  private let unreadSeconds: Double
+  private let connections: @Sendable () -> Set<JackConnection>
+  private let rescue: @Sendable () -> Void
+  private static let interval = 0.1
+
+  init(
+    _ seconds: Double, _ unreadSeconds: Double,
+    _ connections: @escaping @Sendable () -> Set<JackConnection>,
+    _ rescue: @escaping @Sendable () -> Void
+  ) {
+    self.seconds = seconds
+    self.unreadSeconds = unreadSeconds
+    self.connections = connections
+    self.rescue = rescue
+  }
+
+  func lookLater() {
+    DispatchQueue.global().asyncAfter(deadline: .now() + Self.interval) { [self] in look() }
+  }
+
+  private func look() {
+    if state.withLock({ $0.isOver }) { return }
+    let isUnread = unreadSeconds.isFinite && connections().contains { $0.isUnread }
+    let isTooLong: Bool? = state.withLock { state in
+      if state.isOver { return nil }
+      state.looks += 1
+      state.unread = isUnread ? state.unread + 1 : 0
+      let waits = Double(state.unread) * Self.interval
+      setStuck(waits >= JackLibrary.stuckSeconds, &state)
+      return Double(state.looks) * Self.interval >= seconds || waits >= unreadSeconds
+    }
+    switch isTooLong {
+    case true?: rescue()
+    case false?: lookLater()
+    case nil: break
+    }
+  }
+
+  func end() {
+    state.withLock { state in
+      state.isOver = true
+      setStuck(false, &state)
+    }
+  }
+
+  private func setStuck(_ on: Bool, _ state: inout State) {
+    if on == state.isStuck { return }
+    state.isStuck = on
+    JackLibrary.stuckWaits.add(on ? 1 : -1, ordering: .relaxed)
+  }
+}
+
+/// A socket of the file system on which a server listens.
+enum LocalSocket {
+  /// Returns whether a connection can be made now. One that is made is closed at once.
+  static func accepts(_ path: String) -> Bool {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+    let descriptor = socket(
+      AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    guard descriptor >= 0 else { return false }
+    defer { Glibc.close(descriptor) }
+    return unsafe withUnsafePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        unsafe connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+      }
+    }
+  }
+}
+
+/// Servers that have read no request of a question: none is sent to them for some seconds.
+enum SilentServers {
+  private static let ends = Mutex<[String: UInt64]>([:])
+  private static let nanoseconds: UInt64 = 5_000_000_000
+
+  static func note(_ name: String) { ends.withLock { $0[name] = HostTime.now + nanoseconds } }
+  static func forget(_ name: String) { ends.withLock { $0[name] = nil } }
+  /// Whether the latest request to a server was not read.
+  static func isNoted(_ name: String) -> Bool { ends.withLock { $0[name] } != nil }
+  static func contains(_ name: String) -> Bool {
+    ends.withLock { ($0[name] ?? 0) > HostTime.now }
+  }
+}
+
+/// A number that a function of C reads while another thread may set it.
+@safe
+final class LeaveFlag: @unchecked Sendable {
+  let pointer: UnsafeMutablePointer<CInt>
+
+  init() {
+    unsafe pointer = .allocate(capacity: 1)
+    unsafe pointer.initialize(to: 0)
+  }
+
+  deinit { unsafe pointer.deallocate() }
+
+  func set() { unsafe cue_jack_leave(pointer) }
+  var isSet: Bool { unsafe cue_jack_is_left(pointer) != 0 }
 }

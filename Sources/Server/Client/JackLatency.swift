@@ -31,10 +31,12 @@ extension JackClient {
     }
     guard isThere != nil else { return }
     // The server calls the latency callback of every client, this one too, before it answers.
-    _ = whileOpen {
-      requests.withLock { change in
-        defer { note(&change) }
-        _ = unsafe jack_recompute_total_latencies(client)
+    asking {
+      _ = whileOpen {
+        requests.withLock { change in
+          defer { note(&change) }
+          _ = unsafe jack_recompute_total_latencies(client)
+        }
       }
     }
   }

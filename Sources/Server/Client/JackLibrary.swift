@@ -15,10 +15,20 @@ package enum JackLibrary {
   /// Number of the process that opened or closed a client last; 0 before that.
   private static let user = Atomic<pid_t>(0)
 
+  /// Seconds after which a thread that waits for a server to read its request counts as stuck.
+  static let stuckSeconds = 0.5
+  /// Number of such threads.
+  static let stuckWaits = Atomic<Int>(0)
+  /// True while a thread opens or closes a client on a server that does not read its request.
+  package static var isStuck: Bool { stuckWaits.load(ordering: .relaxed) > 0 }
+
   /// Runs `body`, which opens or closes a client. Returns nil if another thread has done so for 30
-  /// seconds because its server does not answer.
-  package static func alone<R>(_ body: () -> R) -> R? {
-    guard access.wait(timeout: .now() + .seconds(30)) == .success else { return nil }
+  /// seconds because its server does not answer; for a question, as soon as that thread is stuck.
+  package static func alone<R>(isQuestion: Bool = false, _ body: () -> R) -> R? {
+    let deadline = DispatchTime.now() + .seconds(30)
+    while access.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
+      if isQuestion && isStuck || DispatchTime.now() > deadline { return nil }
+    }
     defer { access.signal() }
     user.store(getpid(), ordering: .relaxed)
     awaitingThreads

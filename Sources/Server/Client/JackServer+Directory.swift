@@ -16,20 +16,24 @@ package struct JackPort: Hashable, Sendable {
 extension JackServer {
   /// Names of the jackd of this user that accept clients, in no order. None for PipeWire, whose only
   /// server is the default one.
-  package static var runningNames: [String] {
-    if PipeWire.isLibrary { return [] }
-    guard let list = text(ofSystemFile: "/proc/net/unix") else { return [] }
+  package static var runningNames: [String] { Array(sockets.keys) }
+
+  /// The paths of their sockets by their names.
+  static var sockets: [String: String] {
+    if PipeWire.isLibrary { return [:] }
+    guard let list = text(ofSystemFile: "/proc/net/unix") else { return [:] }
     let end = "_\(getuid())_0"
-    let names = list.split(separator: "\n").compactMap { line -> String? in
+    var sockets: [String: String] = [:]
+    for line in list.split(separator: "\n") {
       let fields = line.split(separator: " ", omittingEmptySubsequences: true)
       // The fourth field has the flag of sockets that listen; the eighth is the path.
       guard fields.count == 8, fields[3] == "00010000",
         let file = fields[7].split(separator: "/").last, file.hasPrefix("jack_"),
         file.hasSuffix(end), unsafe access(String(fields[7]), W_OK) == 0
-      else { return nil }
-      return String(file.dropFirst(5).dropLast(end.count))
+      else { continue }
+      sockets[String(file.dropFirst(5).dropLast(end.count))] = String(fields[7])
     }
-    return Array(Set(names))
+    return sockets
   }
 
   /// True unless clients of this process that are needed are on a server other than `name`: libjack
@@ -54,10 +58,11 @@ extension JackServer {
     IdleClients.makeWay(for: name)
     JackClient.awaitClosingOfLost()
     let ports = JackLibrary.alone { () -> [JackPort] in
-      var status = jack_status_t(0)
-      let client = unsafe cue_jack_client_open("cuejack-ports", requestedName, &status)
-      guard let client = unsafe client else { return [] }
-      defer { _ = unsafe jack_client_close(client) }
+      let others = JackConnection.all(to: name)
+      let opened = try? open("cuejack-ports", others, on: name, unread: Self.questionSeconds).client
+      guard let opened else { return [] }
+      let client = unsafe opened.handle
+      defer { opened.close() }
       return [(JACK_DEFAULT_AUDIO_TYPE, false), (JACK_DEFAULT_MIDI_TYPE, true)].flatMap {
         type, isMIDI in
         [(JackPortIsOutput, true), (JackPortIsInput, false)].flatMap { direction, isOutput in

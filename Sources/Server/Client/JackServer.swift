@@ -17,6 +17,17 @@ package struct JackServer: Server {
   package var claimsConnections = false
   /// Identifier under which a session manager saved the next client; nil if none did.
   var sessionID: String?
+  private var isForQuestions = false
+
+  package var forQuestions: any Server {
+    var server = self
+    server.isForQuestions = true
+    return server
+  }
+
+  /// Seconds that a question and other calls wait for a server that does not read their request: one that
+  /// begins reads none yet.
+  static let (questionSeconds, callSeconds) = (0.7, 5.0)
 
   /// Creates a reference to the server called `name`, which must be running. Nil is the default
   /// server, which is started if it does not run.
@@ -36,7 +47,9 @@ package struct JackServer: Server {
     Self.quietLibrary
     IdleClients.makeWay(for: name)
     JackClient.awaitClosingOfLost()
-    let client = JackLibrary.alone { try? attempt(ClientName("cuejack-probe"), on: name) }
+    let client = JackLibrary.alone {
+      try? attempt(ClientName("cuejack-probe"), on: name, unread: Self.questionSeconds)
+    }
     guard let client, let client else { return false }
     return client.close()
   }
@@ -47,9 +60,14 @@ package struct JackServer: Server {
     // A client that exits unlinks the socket of its name, which is the server's socket if the names
     // are equal.
     let wanted = ClientName(name == server ? name + "-client" : name)
+    if isForQuestions {
+      if SilentServers.contains(server) { throw .noAnswer(server: server) }
+      if JackLibrary.isStuck { throw .libraryWaits }
+    }
     IdleClients.makeWay(for: server)
     JackClient.awaitClosingOfLost()
-    let result = JackLibrary.alone { () -> Result<JackClient, ServerError> in
+    let result = JackLibrary.alone(isQuestion: isForQuestions) {
+      () -> Result<JackClient, ServerError> in
       do throws(ServerError) {
         return .success(try open(wanted, on: server))
       } catch {
@@ -67,7 +85,7 @@ package struct JackServer: Server {
     JackClient.awaitClosingOfLost()
     let server = self.name
     let client = JackLibrary.alone {
-      let client = try? attempt(ClientName(name), on: server)
+      let client = try? attempt(ClientName(name), on: server, unread: Self.questionSeconds)
       if let client { StartedServer.ours(named: server)?.adopt(client) }
       return client
     }
@@ -88,7 +106,8 @@ package struct JackServer: Server {
   }
 
   private func open(_ name: ClientName, on server: String) throws(ServerError) -> JackClient {
-    if let client = try attempt(name, on: server) {
+    let unread = isForQuestions ? Self.questionSeconds : Self.callSeconds
+    if let client = try attempt(name, on: server, unread: unread) {
       StartedServer.ours(named: server)?.adopt(client)
       return client
     }
@@ -103,7 +122,7 @@ package struct JackServer: Server {
     let deadline = HostTime.now + 20_000_000_000
     while true {
       let isOver = started.isOver
-      if let client = try attempt(name, on: server) {
+      if let client = try attempt(name, on: server, unread: Self.callSeconds) {
         // If this jackd exited because another process started one first, that one serves as well.
         if !started.isOver { started.adopt(client) }
         return client
@@ -136,13 +155,15 @@ package struct JackServer: Server {
   /// started.
   package var launcher: String? { isPipeWireInstead && !isRunning ? PipeWire.launcher : nil }
 
-  /// Opens a client; returns nil if no server answers. Call under `JackLibrary.alone`.
-  private func attempt(_ name: ClientName, on server: String) throws(ServerError) -> JackClient? {
+  /// Opens a client; returns nil if no server runs. Call under `JackLibrary.alone`.
+  private func attempt(_ name: ClientName, on server: String, unread: Double) throws(ServerError)
+    -> JackClient?
+  {
     if let inUse = JackClient.serverInUse(otherThan: server) {
       throw .otherServer(server, inUse: inUse)
     }
     let others = JackConnection.all(to: server)
-    var (opened, status) = open(name.text, others, on: server)
+    var (opened, status) = try open(name.text, others, on: server, unread: unread)
     if status.rawValue & JackServerFailed.rawValue != 0 { return nil }
     let refusal = status
     // jackd numbers names up to 99, and PipeWire does not number them.
@@ -151,13 +172,17 @@ package struct JackServer: Server {
       // A session manager has reserved the name of a client that it saved.
       if let opened, sessionID != nil || !opened.shares(requested) { break }
       // A refused client needs a probe client that asks which names are free.
-      guard let asked = opened ?? open("cuejack-probe", others, on: server).client else { break }
+      var probe = opened
+      if probe == nil {
+        probe = try open("cuejack-probe", others, on: server, unread: unread).client
+      }
+      guard let asked = probe else { break }
       let free = opened != nil || asked.finds(name.text) ? name.free(by: asked) : nil
       asked.close()
       opened = nil
       guard let free else { break }
       requested = free
-      (opened, status) = open(free, others, on: server)
+      (opened, status) = try open(free, others, on: server, unread: unread)
     }
     guard let opened else {
       throw .cannotOpenClient(
@@ -168,23 +193,36 @@ package struct JackServer: Server {
       opened, serverName: server, connection: own.count == 1 ? own.first : nil)
   }
 
-  /// Opens a client. Gives up after 20 seconds if the server does not answer.
+  /// Opens a client. Gives up if the server reads no request for `unread` seconds, or does not answer for 20.
   ///
   /// - Parameter others: Connections that existed before.
-  private func open(_ name: String, _ others: Set<JackConnection>, on server: String)
-    -> (client: OpenedClient?, status: jack_status_t)
+  func open(_ name: String, _ others: Set<JackConnection>, on server: String, unread: Double)
+    throws(ServerError) -> (client: OpenedClient?, status: jack_status_t)
   {
+    // JACK's library waits without a limit for room in the queue of a server that accepts nothing.
+    if SilentServers.isNoted(server), let path = Self.sockets[server], !LocalSocket.accepts(path) {
+      SilentServers.note(server)
+      throw .noAnswer(server: server)
+    }
     var status = jack_status_t(0)
-    let client = limited(to: 20) {
+    let left = LeaveFlag()
+    let connections = { @Sendable in JackConnection.all(to: server).subtracting(others) }
+    let client = limited(to: 20, unread: unread, on: connections) {
       log.warning("the JACK server “\(server)” does not answer: no client is opened there")
-      for connection in JackConnection.all(to: server).subtracting(others) { connection.breakOff() }
+      left.set()
+      for connection in connections() { connection.breakOff() }
     } _: {
       PipeWire.withProperties(mediaName.map { [("media.name", $0)] } ?? []) {
-        unsafe cue_jack_client_open_again(name, requestedName, sessionID, &status).map {
-          unsafe OpenedClient(handle: $0)
-        }
+        unsafe cue_jack_client_open_again(
+          name, requestedName, sessionID, left.pointer, &status
+        ).map { unsafe OpenedClient(handle: $0) }
       }
     }
+    if client == nil && left.isSet {
+      SilentServers.note(server)
+      throw .noAnswer(server: server)
+    }
+    SilentServers.forget(server)
     return (client, status)
   }
 

@@ -13,6 +13,12 @@ package protocol Server: Sendable {
   /// Opens a client to replace one whose server went away. Returns nil if no server answers; starts
   /// none.
   func reopenClient(named name: String) -> (any ServerClient)?
+  /// The server for questions of the app, which wait less than a second for a server that does not answer.
+  var forQuestions: any Server { get }
+}
+
+extension Server {
+  package var forQuestions: any Server { self }
 }
 
 /// A client of a server: ports, cycles and a clock. Any thread that is not real time.

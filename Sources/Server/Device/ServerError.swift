@@ -30,6 +30,8 @@ package enum ServerError: Error, Hashable, Codable, Sendable, CustomStringConver
   case noCycles(client: String, server: String)
   /// JACK's library waits for a server that does not answer. No client can be opened meanwhile.
   case libraryWaits
+  /// The server runs, but does not read requests.
+  case noAnswer(server: String)
   /// The server went away, or stopped answering.
   case lost(server: String)
 
@@ -77,6 +79,8 @@ package enum ServerError: Error, Hashable, Codable, Sendable, CustomStringConver
         + " another device that drives it?"
     case .libraryWaits:
       "no client can be opened: JACK's library waits for a server that does not answer"
+    case .noAnswer(let server):
+      "the JACK server “\(server)” does not answer: is its process stopped, or its sound card gone?"
     case .lost(let server):
       "the JACK server “\(server)” went away"
     }

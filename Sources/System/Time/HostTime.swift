@@ -1,3 +1,4 @@
+import CDispatch
 import Glibc
 
 /// Host time: nanoseconds of CLOCK_MONOTONIC.

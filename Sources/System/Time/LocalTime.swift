@@ -1,3 +1,4 @@
+import CDispatch
 import Glibc
 
 /// An instant as the clock on the wall shows it, in the time zone of the process. Any thread.

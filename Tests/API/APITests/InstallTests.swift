@@ -178,8 +178,10 @@ import Testing
         #expect((files?.isEmpty == true) == (target == "uninstall"), "\(files ?? [])")
         if target == "install" {
           // Programs must not see a prefix inside DESTDIR.
-          let file = text(of: root.appendingPathComponent("usr/lib/pkgconfig/AudioToolbox.pc"))
-          #expect(file.contains("prefix=/usr\n") && !file.contains("@"))
+          for name in ["AudioToolbox", "AudioToolbox-swift"] {
+            let file = text(of: root.appendingPathComponent("usr/lib/pkgconfig/\(name).pc"))
+            #expect(file.contains("prefix=/usr\n") && !file.contains("@"), "\(name)")
+          }
           // A complete bundle has a library and at least a manifest.
           let bundles = root.appendingPathComponent("usr/lib/lv2")
           let names = try FileManager.default.contentsOfDirectory(atPath: bundles.path)

@@ -70,6 +70,19 @@ import Testing
     }
   }
 
+  /// Each form of Swift programs for Apple's systems is in the programs that its row names.
+  @Test func everyFormIsInItsPrograms() {
+    let file = repository.appendingPathComponent("Tests/API/APITests/forms.md")
+    let rows = text(of: file).matches(of: /\n\| `([^`]+)` \| ([a-z, ]+) \|/)
+    #expect(rows.count > 40 && rows.count == text(of: file).matches(of: /\n\| `/).count)
+    for row in rows {
+      for name in row.output.2.components(separatedBy: ", ") {
+        let program = text(of: SwiftProgram(name).source)
+        #expect(program.contains(row.output.1), "\(name).swift has no \(row.output.1)")
+      }
+    }
+  }
+
   /// Each manner of programs, and each name that they use around sound, has a part of a program of ours, or a suite.
   @Test(arguments: [("manners.md", 58), ("names.md", 16)])
   func everyRowHasItsTests(name: String, count: Int) throws {

@@ -1,7 +1,6 @@
-// A program in the style of those for Apple's systems. Changes for Linux are marked; they are limited
-// to the casts that need toll-free bridging.
+// A program in the style of those for Apple's systems, word for word.
 //
-// Usage: swift-client file FILE | ramp FRAMES | blocks FRAMES | device UID
+// Usage: swift-client file FILE | ramp FRAMES | blocks FRAMES | device UID | io FRAMES | io-queue FRAMES
 
 import AudioToolbox
 import Foundation
@@ -33,9 +32,8 @@ class FilePlayer {
   }
 
   init(url: URL) throws {
-    // Changed for Linux: `url as CFURL`.
     try check(
-      AudioFileOpenURL(url.cfURL, .readPermission, 0, &audioFile), "AudioFileOpenURL failed")
+      AudioFileOpenURL(url as CFURL, .readPermission, 0, &audioFile), "AudioFileOpenURL failed")
     guard let audioFile = audioFile else { throw PlayerError.osStatus(-1, "no file") }
     var propertySize = UInt32(MemoryLayout<AudioStreamBasicDescription>.size)
     try check(
@@ -228,8 +226,7 @@ func showDevice(_ name: String) throws {
   guard let queue else { return }
   defer { AudioQueueDispose(queue, true) }
 
-  // Changed for Linux: `name as CFString`.
-  var deviceUID = name.cfString
+  var deviceUID = name as CFString
   let status = withUnsafePointer(to: &deviceUID) { pointer in
     AudioQueueSetProperty(
       queue, kAudioQueueProperty_CurrentDevice, pointer, UInt32(MemoryLayout<CFString>.size))
@@ -242,8 +239,60 @@ func showDevice(_ name: String) throws {
   var size = UInt32(MemoryLayout<CFString?>.size)
   try check(
     AudioQueueGetProperty(queue, kAudioQueueProperty_CurrentDevice, &current, &size), "no device")
-  // Changed for Linux: `as String`.
-  print("device", current?.takeRetainedValue().string ?? "none")
+  print("device", (current?.takeRetainedValue() as String?) ?? "none")
+}
+
+// MARK: A device's closures
+
+/// Plays a ramp in a closure of the default device, and hears of its start.
+func playOnDevice(_ frames: Int, on queue: DispatchQueue?) throws {
+  var address = AudioObjectPropertyAddress(
+    mSelector: kAudioHardwarePropertyDefaultOutputDevice,
+    mScope: kAudioObjectPropertyScopeGlobal, mElement: kAudioObjectPropertyElementMain)
+  var device = AudioDeviceID(kAudioObjectUnknown)
+  var size = UInt32(MemoryLayout<AudioDeviceID>.size)
+  try check(
+    AudioObjectGetPropertyData(
+      AudioObjectID(kAudioObjectSystemObject), &address, 0, nil, &size, &device), "no device")
+
+  let listenerQueue = DispatchQueue(label: "listener")
+  let started = DispatchSemaphore(value: 0)
+  var calls = 0
+  let listener: AudioObjectPropertyListenerBlock = { count, addresses in
+    calls += 1
+    started.signal()
+  }
+  address.mSelector = kAudioDevicePropertyDeviceIsRunning
+  try check(
+    AudioObjectAddPropertyListenerBlock(device, &address, listenerQueue, listener), "no listener")
+
+  let finished = DispatchSemaphore(value: 0)
+  var position = 0
+  var procID: AudioDeviceIOProcID?
+  try check(
+    AudioDeviceCreateIOProcIDWithBlock(&procID, device, queue) { _, _, _, output, _ in
+      for buffer in UnsafeMutableAudioBufferListPointer(output) {
+        let samples = UnsafeMutableBufferPointer<Float>(buffer)
+        let channels = Int(buffer.mNumberChannels)
+        for frame in 0..<min(samples.count / channels, frames - position) {
+          for channel in 0..<channels {
+            samples[frame * channels + channel] = Float((position + frame) % 30000 + 1) / 32768
+          }
+        }
+        position = min(frames, position + samples.count / channels)
+      }
+      if position == frames { finished.signal() }
+    }, "no IO procedure")
+  try check(AudioDeviceStart(device, procID), "AudioDeviceStart failed")
+  started.wait()
+  finished.wait()
+  try check(
+    AudioObjectRemovePropertyListenerBlock(device, &address, listenerQueue, listener),
+    "the listener stays")
+  let heard = listenerQueue.sync { calls }
+  AudioDeviceStop(device, procID)
+  try check(AudioDeviceDestroyIOProcID(device, procID!), "the IO procedure stays")
+  print("played", position, heard > 0, listenerQueue.sync { calls } == heard)
 }
 
 do {
@@ -253,6 +302,8 @@ do {
   case "ramp": try RampPlayer(frames: Int(argument) ?? 0).play(withBlocks: false)
   case "blocks": try RampPlayer(frames: Int(argument) ?? 0).play(withBlocks: true)
   case "device": try showDevice(argument)
+  case "io": try playOnDevice(Int(argument) ?? 0, on: nil)
+  case "io-queue": try playOnDevice(Int(argument) ?? 0, on: DispatchQueue(label: "io"))
   default: exit(64)
   }
 } catch PlayerError.osStatus(let status, let message) {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Swift code written for Apple's systems compiles, except for its casts, and its output is captured.
+/// Swift code written for Apple's systems compiles, and its output is captured.
 @Suite(.tags(.server, .program), .serialized) struct SwiftClientTests {
   private let jack: JackDaemon
   private let card: CaptureClient
@@ -37,6 +37,12 @@ import Testing
     let result = try client(way, "50000")
     #expect(result.output == "primed 28800\nruns true\nplayed 50000\n", "\(result)")
     #expect(result.status == 0)
+    #expect(try heard() == ramp(50_000).map { Float($0) / 32768 })
+  }
+
+  @Test(arguments: ["io", "io-queue"]) func aClosureOfTheDeviceIsHeard(way: String) throws {
+    let result = try client(way, "50000")
+    #expect(result.output == "played 50000 true true\n" && result.status == 0, "\(result)")
     #expect(try heard() == ramp(50_000).map { Float($0) / 32768 })
   }
 

@@ -57,11 +57,7 @@ import Testing
   /// C listings are complete programs. They build with the commands that the pages give.
   @Test func theCListingsBuildAgainstAnInstallationAndRun() throws {
     try withTemporaryFolder { folder in
-      let prefix = folder.appendingPathComponent("installed")
-      let made = try run(
-        "make", ["install", "PREFIX=\(prefix.path)", "BUILT=\(builtProducts.path)"],
-        folder: repository)
-      try #require(made.status == 0, "\(made.errors)")
+      let prefix = try ProgramBuilds.shared.get().installation
       let clang = try SwiftToolchain().folder.appendingPathComponent("bin").path
       let buildEnvironment = [
         "PKG_CONFIG_PATH": prefix.appendingPathComponent("lib/pkgconfig").path,
@@ -97,29 +93,6 @@ import Testing
     }
   }
 
-  /// Returns the compiler options with which SwiftPM builds a program that depends on the package's
-  /// product AudioToolbox.
-  static func packageFlags() throws -> [String] {
-    let manager = FileManager.default
-    let sources = repository.appendingPathComponent("Sources").path
-    let modules = try manager.contentsOfDirectory(atPath: sources)
-      .flatMap { ["\(sources)/\($0)", "\(sources)/\($0)/include"] }
-      .filter { manager.fileExists(atPath: "\($0)/module.modulemap") }
-    let built = builtProducts.path
-    let lilv = try run("pkg-config", ["--cflags-only-I", "lilv-0"]).output
-      .split(whereSeparator: \.isWhitespace).map(String.init)
-    return
-      (modules + ["\(built)/Modules"]).flatMap { ["-I", $0] }
-      + lilv
-      + ["CRealTime", "CPluginRunner", "CCallbackChecks", "CFork"].flatMap {
-        [
-          "-Xcc", "-fmodule-map-file=\(built)/\($0).build/module.modulemap", "-I",
-          "\(sources)/\($0)/include",
-        ]
-      }
-      + ["-L", built, "-lAudioToolbox", "-Xlinker", "-rpath", "-Xlinker", built]
-  }
-
   /// The other samples have these names from elsewhere.
   private static let names = """
     import AudioToolbox
@@ -130,12 +103,48 @@ import Testing
     struct Names {
       let (queue, drums, bass): (PlaybackQueue, PlaybackQueue, PlaybackQueue)
       let (reference, format): (AudioQueueRef, AudioStreamBasicDescription)
-      let (url, cfURL, file): (URL, CFURL, File)
+      let (url, file): (URL, File)
       let (cookie, bytes, descriptions): ([UInt8], [UInt8], [AudioStreamPacketDescription])
       var (samples, sound): ([Int16], [Int16])
 
 
     """
+
+  /// Files that import Foundation only use names that it has on Apple's systems. `import AudioToolbox.AudioFile` is
+  /// what stays refused.
+  @Test func theCuresOfTheSectionFromXcodeToLinuxWork() throws {
+    let page = Page("docs/programs.md").text
+    let setting = try #require(page.firstMatch(of: /\.unsafeFlags\(\[([^\]]*)\]\)/))
+    let words = setting.output.1.matches(of: /"([^"]*)"/).map { String($0.output.1) }
+    try withTemporaryFolder { folder in
+      let source = folder.appendingPathComponent("file.swift")
+      func compiles(_ text: String, _ options: [String]) throws -> Bool {
+        try Data(text.utf8).write(to: source)
+        return try run(
+          SwiftToolchain().tool("swiftc"),
+          ["-typecheck", source.path] + options
+            + ProgramBuilds.shared.get().flags("--cflags", "AudioToolbox-swift")
+        ).status == 0
+      }
+      let file = """
+        import Foundation
+        func hasWorked(_ status: OSStatus) -> Bool { status == noErr }
+        let code = CFSwapInt32HostToBig(1)
+        """
+      let modules = ["AudioToolbox", "AudioUnit", "CoreAudio", "CoreAudioTypes", "CoreFoundation"]
+      let imports = modules.map {
+        "import \($0)\n#if !canImport(\($0))\n#error(\"\($0)\")\n#endif\n"
+      }
+      let cast = "let url: CFURL = URL(fileURLWithPath: \"/\") as CFURL\n"
+      for (text, options, isAccepted) in [
+        (file, words, true), (file, [], false), ("import AudioToolbox.AudioFile\n", [], false),
+        (imports.joined() + cast, [], true),
+      ] {
+        let compiles = try compiles(text, options)
+        #expect(compiles == isAccepted, "\(text)")
+      }
+    }
+  }
 
   @Test func theSamplesOfTheSwiftPagesCompile() throws {
     let fragments = Self.samples.filter { !$0.text.contains("import AudioToolbox") }
@@ -148,7 +157,8 @@ import Testing
       try Data((Self.names + functions.joined(separator: "\n") + "}\n").utf8).write(to: source)
       let checked = try run(
         SwiftToolchain().tool("swiftc"),
-        ["-swift-version", "6", "-typecheck", source.path] + Self.packageFlags())
+        ["-swift-version", "6", "-typecheck", source.path]
+          + ProgramBuilds.shared.get().flags("--cflags", "--libs", "AudioToolbox-swift"))
       #expect(checked.status == 0, "\(checked.errors)")
     }
   }
@@ -162,7 +172,7 @@ import Testing
       let built = try run(
         SwiftToolchain().tool("swiftc"),
         ["-swift-version", "6", "-warnings-as-errors", source.path, "-o", program]
-          + Self.packageFlags())
+          + ProgramBuilds.shared.get().flags("--cflags", "--libs", "AudioToolbox-swift"))
       try #require(built.status == 0, "\(listing): \(built.errors)")
       try expectSound { environment in
         let result = try run(program, environment: environment)

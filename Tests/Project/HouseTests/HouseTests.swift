@@ -57,8 +57,9 @@ import Testing
     #expect(Self.imports(of: text) == ["A", "B", "C", "D", "E"])
   }
 
-  /// SwiftPM's own check lets a target import the dependencies of its dependencies, and says nothing
-  /// of dependencies that no file imports.
+  /// SwiftPM's own check lets a target import the dependencies of its dependencies, says nothing
+  /// of dependencies that no file imports, and takes an import of the C module CoreFoundation for one of the
+  /// target that imports it.
   @Test(arguments: modules) func theImportsAreTheDependenciesOfTheManifest(module: String) throws {
     let target = try Regex(#"arget\(\s*name: "\#(module)"(.*?)ettings:"#).dotMatchesNewlines()
     let block = try #require(
@@ -69,10 +70,27 @@ import Testing
     #expect(others.intersection(imported) == others.intersection(declared))
   }
 
+  @Test func theImportsOfProgramsAndTestsAreDependencies() {
+    let targets = text(of: repository.appendingPathComponent("Package.swift"))
+      .matches(of: #/arget\(\s*name: "([\w-]+)"([^()]*(?:\([^()]*\)[^()]*)*?)path: "([^"]+)"/#)
+    #expect(targets.count > 40)
+    let names = Set(targets.map { String($0.output.1) } + Self.files(in: "Sources", endingWith: ""))
+    for target in targets {
+      let declared = target.output.2.matches(of: #/"(\w+)"/#).map { String($0.output.1) }
+      for name in Self.files(in: String(target.output.3), endingWith: ".swift", deep: true) {
+        // Programs that are texts in a test are indented.
+        let lines = text(of: repository.appendingPathComponent("\(target.output.3)/\(name)"))
+          .split(separator: "\n").filter { !$0.hasPrefix(" ") }.joined(separator: "\n")
+        let wrong = names.intersection(Self.imports(of: lines)).subtracting(declared)
+        #expect(wrong.isEmpty, "\(target.output.3)/\(name) imports \(wrong.sorted())")
+      }
+    }
+  }
+
   /// The command contains Swift's runtime and FoundationEssentials. It is not linked to the rest of
   /// Foundation, which has Core Foundation in it.
   @Test func onlyTheCAPIUsesFoundation() {
-    for module in Self.modules where module != "AudioToolbox" {
+    for module in Self.modules where !["AudioToolbox", "CoreFoundation"].contains(module) {
       for (name, text) in Self.sources(of: module) {
         let wrong = Set(Self.imports(of: text)).intersection(["Foundation", "CoreFoundation"])
         #expect(wrong.isEmpty, "Sources/\(module)/\(name) imports \(wrong.sorted())")

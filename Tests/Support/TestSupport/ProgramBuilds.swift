@@ -28,7 +28,8 @@ package final class ProgramBuilds: Sendable {
     guard made.status == 0 else { throw SupportError(made.errors) }
   }
 
-  private func flags(_ arguments: String...) throws -> [String] {
+  /// Returns the words that pkg-config prints for a package of the installation.
+  package func flags(_ arguments: String...) throws -> [String] {
     let path = installation.appendingPathComponent("lib/pkgconfig").path
     let result = try run("pkg-config", arguments, environment: ["PKG_CONFIG_PATH": path])
     guard result.status == 0 else { throw SupportError(result.errors) }
@@ -86,6 +87,53 @@ package final class ProgramBuilds: Sendable {
         + flags("--cflags", "--libs", "AudioToolbox") + ["-o", binary.path])
     guard result.status == 0 else { throw SupportError("\(client): \(result.errors)") }
     return binary
+  }
+
+  /// Builds a program of `Tests/API/SwiftPrograms`, once, in a language mode and with the flags of the installation only.
+  package func build(_ program: SwiftProgram) throws -> URL {
+    let binary = folder.appendingPathComponent(program.name)
+    if FileManager.default.fileExists(atPath: binary.path) { return binary }
+    let result = try run(
+      SwiftToolchain().tool("swiftc"),
+      ["-swift-version", "\(program.modes.max()!)", "-warnings-as-errors", program.source.path]
+        + flags("--cflags", "--libs", "AudioToolbox-swift") + ["-o", binary.path])
+    guard result.status == 0 else { throw SupportError("\(program.name): \(result.errors)") }
+    // What compiles in the newer mode need not be built in the older one, too.
+    for mode in program.modes where mode != program.modes.max() {
+      let checked = try run(
+        SwiftToolchain().tool("swiftc"),
+        ["-swift-version", "\(mode)", "-warnings-as-errors", "-typecheck", program.source.path]
+          + flags("--cflags", "AudioToolbox-swift"))
+      guard checked.status == 0 else {
+        throw SupportError("\(program.name) in mode \(mode): \(checked.errors)")
+      }
+    }
+    return binary
+  }
+}
+
+/// A program of `Tests/API/SwiftPrograms`: a file as it is for Apple's systems.
+package struct SwiftProgram: Hashable, Sendable {
+  package let name: String
+  /// The language modes of Swift that it is written for.
+  package let modes: Set<Int>
+
+  package init(_ name: String, modes: Set<Int> = [5, 6]) {
+    self.name = name
+    self.modes = modes
+  }
+
+  package static let folder = repository.appendingPathComponent("Tests/API/SwiftPrograms")
+
+  package var source: URL { Self.folder.appendingPathComponent("\(name).swift") }
+
+  /// Builds the program and runs it until it exits.
+  package func run(_ arguments: [String], environment: [String: String] = [:]) throws
+    -> CommandResult
+  {
+    try TestSupport.run(
+      ProgramBuilds.shared.get().build(self).path, arguments,
+      environment: ["LD_LIBRARY_PATH": ""].merging(environment) { $1 })
   }
 }
 

@@ -164,7 +164,9 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
           "stop on another thread", "eight streams", "other formats", "written later",
           "renders elsewhere", "one byte", "garbage", "the last write",
         ]),
-      ProgramCase(program: "servers.c", passes: ["no server", "one server", "two servers"]),
+      ProgramCase(
+        program: "servers.c",
+        passes: ["no server", "one server", "two servers", "one server hangs", "eight servers"]),
       ProgramCase(program: "private.c", passes: ["a private library"]),
       ProgramCase(program: "edits.c", passes: ["edits"]),
       ProgramCase(program: "edits.c", argument: "stopped", passes: ["edits"]),

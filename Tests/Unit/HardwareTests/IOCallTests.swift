@@ -20,6 +20,8 @@ final class WaveFunction: @unchecked Sendable {
   private(set) var calls: [Call] = []
   private var played = 0
   let keepsCalls: Bool
+  /// Called at the end of each call with its number.
+  var afterCall: ((Int) -> Void)?
 
   init(keepsCalls: Bool = true) { self.keepsCalls = keepsCalls }
 
@@ -34,6 +36,11 @@ final class WaveFunction: @unchecked Sendable {
             $0.run(io.pointee)
           }
         }, context: Unmanaged.passUnretained(self).toOpaque()), keeping: self)
+  }
+
+  func beginAgain() {
+    calls = []
+    played = 0
   }
 
   private func run(_ io: cue_io) {
@@ -54,6 +61,7 @@ final class WaveFunction: @unchecked Sendable {
       Call(
         frames: frames, input: input ?? [], inputFrame: io.input_frame,
         outputFrame: io.output_frame, inputTime: io.input_time, outputTime: io.output_time))
+    afterCall?(calls.count)
   }
 }
 
@@ -107,6 +115,31 @@ final class WaveFunction: @unchecked Sendable {
       #expect(call.input[1] == Float(first % 1000) * 2)
       #expect(call.input[2 * frames - 2] == Float(last % 1000))
     }
+    device.remove(function)
+  }
+
+  @Test(
+    "what a function gave before it stopped itself is heard, and it is not called again",
+    arguments: [16, 100, 480, 1024, 4096], [64, 480, 1024])
+  func drains(frames: Int, period: Int) throws {
+    server.periodFrames = period
+    let wave = WaveFunction()
+    let function = wave.function
+    wave.afterCall = { [device] in if $0 == 3 { device.stop(function) } }
+    device.add(function)
+    #expect(try device.setBufferFrames(frames, askingServer: false))
+    for round in 1...2 {
+      try device.start(function)
+      let (begin, played) = (heard.count, 3 * frames)
+      let total = (Self.added(frames, period) + played) / period * period + 2 * period
+      for _ in 0..<(total / period) { server.cycle(frames: period) }
+      let sound = heard[begin...].drop { $0 == 0 }
+      #expect(sound.prefix(played).elementsEqual((0..<played).map(WaveFunction.sample)))
+      #expect(sound.dropFirst(played).allSatisfy { $0 == 0 } && sound.count >= played)
+      #expect(wave.calls.count == 3, "round \(round)")
+      wave.beginAgain()
+    }
+    wave.afterCall = nil
     device.remove(function)
   }
 

@@ -263,8 +263,9 @@ func newKind(
 func path(of reference: UnsafeRawPointer?) throws(AudioFileFailure) -> String {
   guard let reference = unsafe reference else { throw .badArgument("the URL is NULL") }
   let url = unsafe Unmanaged<CFURL>.fromOpaque(reference).takeUnretainedValue()
-  if let scheme = CFURLCopyScheme(url) {
-    guard CFStringCompare(scheme, "file".cfString, .compareCaseInsensitive) == .compareEqualTo
+  if let scheme = CFURLCopyScheme(url._core) {
+    guard
+      CFStringCompare(scheme._bridged, "file".cfString, .compareCaseInsensitive) == .compareEqualTo
     else {
       throw .badPath("the URL is not that of a file")
     }
@@ -272,7 +273,7 @@ func path(of reference: UnsafeRawPointer?) throws(AudioFileFailure) -> String {
   var path = [UInt8](repeating: 0, count: Int(PATH_MAX))
   let count = path.count
   let fits = unsafe path.withUnsafeMutableBufferPointer { buffer in
-    unsafe CFURLGetFileSystemRepresentation(url, true, buffer.baseAddress, count)
+    unsafe CFURLGetFileSystemRepresentation(url._core, true, buffer.baseAddress, count)
   }
   guard fits else { throw .badPath("the URL is not that of a file") }
   return String(systemName: path.prefix { $0 != 0 })

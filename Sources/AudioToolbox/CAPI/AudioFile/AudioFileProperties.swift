@@ -344,7 +344,7 @@ private func entries(of dictionary: CFDictionary) -> [String: String] {
   let count = CFDictionaryGetCount(dictionary)
   var keys = unsafe [UnsafeRawPointer?](repeating: nil, count: count)
   var values = unsafe [UnsafeRawPointer?](repeating: nil, count: count)
-  unsafe CFDictionaryGetKeysAndValues(dictionary, &keys, &values)
+  unsafe CFDictionaryGetKeysAndValues(dictionary._core, &keys, &values)
   var entries: [String: String] = [:]
   for index in 0..<count {
     if let key = unsafe text(keys[index]), let value = unsafe text(values[index]) {
@@ -363,7 +363,7 @@ private func text(_ pointer: UnsafeRawPointer?) -> String? {
   }
   guard type == CFNumberGetTypeID() else { return nil }
   let number = unsafe Unmanaged<CFNumber>.fromOpaque(pointer).takeUnretainedValue()
-  if CFNumberIsFloatType(number) {
+  if CFNumberIsFloatType(number._core) {
     var value = 0.0
     return unsafe CFNumberGetValue(number, .doubleType, &value) ? String(value) : nil
   }

@@ -16,6 +16,13 @@ final class HardwareListeners: Sendable {
   private typealias Block =
     @convention(block) (UInt32, UnsafePointer<AudioObjectPropertyAddress>) -> Void
 
+  /// A closure of a Swift program.
+  @safe struct Closure {
+    let call: AudioObjectPropertyListenerBlock
+    /// Addresses of its code and its captured values: a value that is passed again has the same.
+    var identity: (UInt, UInt) { unsafe unsafeBitCast(self, to: (UInt, UInt).self) }
+  }
+
   /// The app's function or block.
   @safe enum Callback: @unchecked Sendable {
     case object(AudioObjectPropertyListenerProc, UnsafeMutableRawPointer?)
@@ -23,6 +30,8 @@ final class HardwareListeners: Sendable {
     case hardware(AudioHardwarePropertyListenerProc, UnsafeMutableRawPointer?)
     case device(AudioDevicePropertyListenerProc, UnsafeMutableRawPointer?)
     case stream(AudioStreamPropertyListenerProc, UnsafeMutableRawPointer?)
+    /// A closure of a Swift program, on a private serial queue.
+    case closure(Closure, on: DispatchQueue?)
 
     /// Numbers that are equal for equal callbacks: kind, function, data.
     var identity: [UInt] {
@@ -37,11 +46,13 @@ final class HardwareListeners: Sendable {
         unsafe [3, unsafeBitCast(function, to: UInt.self), UInt(bitPattern: data)]
       case .stream(let function, let data):
         unsafe [4, unsafeBitCast(function, to: UInt.self), UInt(bitPattern: data)]
+      case .closure(let closure, _):
+        [5, closure.identity.0, closure.identity.1]
       }
     }
 
     /// True for the functions of AudioHardwareDeprecated.h.
-    var isOld: Bool { identity[0] > 1 }
+    var isOld: Bool { (2...4).contains(identity[0]) }
 
     /// Throws if the app has passed no function.
     func check() throws(HardwareError) {
@@ -148,6 +159,8 @@ final class HardwareListeners: Sendable {
       }
       if case .block(_, let target?) = entry.listener.callback {
         target.async(call)
+      } else if case .closure(_, let target?) = entry.listener.callback {
+        target.async(execute: call)
       } else if let loop = unsafe UnsafeRawPointer(bitPattern: loop) {
         let loop = unsafe Unmanaged<CFRunLoop>.fromOpaque(loop).takeUnretainedValue()
         CFRunLoopPerformBlock(loop, kCFRunLoopDefaultMode, call)
@@ -168,6 +181,7 @@ final class HardwareListeners: Sendable {
     case .block(let block, _):
       let function = unsafe unsafeBitCast(block.block, to: Block.self)
       unsafe function(1, &address)
+    case .closure(let closure, _): unsafe closure.call(1, &address)
     case .hardware(let function, let data): _ = unsafe function(selector, data)
     case .device(let function, let data):
       let isInput = address.mScope == kAudioObjectPropertyScopeInput

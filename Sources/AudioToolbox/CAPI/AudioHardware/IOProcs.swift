@@ -60,8 +60,11 @@ private struct IOProcCall: BitwiseCopyable {
 @safe
 private final class IOProcMemory: @unchecked Sendable {
   let call: UnsafeMutablePointer<IOProcCall>
+  /// The object that the call's data points to; nil if the app owns it.
+  private let owner: AnyObject?
 
-  init(_ call: IOProcCall) {
+  init(_ call: IOProcCall, keeping owner: AnyObject?) {
+    self.owner = owner
     unsafe self.call = .allocate(capacity: 1)
     unsafe self.call.initialize(to: call)
   }
@@ -77,7 +80,11 @@ final class IOProc: Sendable {
   let function: IOFunction
 
   /// - Parameter proc: The function; nil to only start the device.
-  init(_ object: DeviceObject, _ proc: AudioDeviceIOProc?, _ data: UnsafeMutableRawPointer?) {
+  /// - Parameter owner: An object that lives as long as the function is called.
+  init(
+    _ object: DeviceObject, _ proc: AudioDeviceIOProc?, _ data: UnsafeMutableRawPointer?,
+    keeping owner: AnyObject?
+  ) {
     device = object.device
     unsafe address = unsafeBitCast(proc, to: UInt.self)
     guard let proc = unsafe proc else {
@@ -88,7 +95,8 @@ final class IOProc: Sendable {
       return
     }
     let memory = unsafe IOProcMemory(
-      IOProcCall(proc: unsafeBitCast(proc, to: cue_io_proc.self), device: object.id, data: data))
+      IOProcCall(proc: unsafeBitCast(proc, to: cue_io_proc.self), device: object.id, data: data),
+      keeping: owner)
     function = unsafe IOFunction(
       cue_io_function(run: { unsafe callIOProc($0, $1) }, context: memory.call), keeping: memory)
   }
@@ -107,9 +115,10 @@ final class IOProcs: Sendable {
   ///
   /// - Returns: The number that stands for it.
   func add(
-    _ proc: AudioDeviceIOProc?, _ data: UnsafeMutableRawPointer?, to object: DeviceObject
+    _ proc: AudioDeviceIOProc?, _ data: UnsafeMutableRawPointer?, to object: DeviceObject,
+    keeping owner: AnyObject? = nil
   ) -> UInt {
-    let handle = table.add { _ in unsafe IOProc(object, proc, data) }
+    let handle = table.add { _ in unsafe IOProc(object, proc, data, keeping: owner) }
     handles.withLock { $0.append(handle) }
     if let added = table.object(handle) { added.device.add(added.function) }
     return handle
@@ -127,7 +136,7 @@ final class IOProcs: Sendable {
       if let found = find(0, of: object) { return found.proc }
       let handle = unsafe add(nil, nil, to: object)
       if let proc = table.object(handle) { return proc }
-      return unsafe IOProc(object, nil, nil)
+      return unsafe IOProc(object, nil, nil, keeping: nil)
     }
   }
 

@@ -117,6 +117,7 @@ public func newInputQueueOnDispatchQueue(
 
 /// Creates a recording queue whose callbacks run on a Swift `DispatchQueue`. On Linux that is not
 /// the C type `dispatch_queue_t`.
+@discardableResult
 public func AudioQueueNewInputWithDispatchQueue(
   _ outAQ: UnsafeMutablePointer<AudioQueueRef?>,
   _ inFormat: UnsafePointer<AudioStreamBasicDescription>, _ inFlags: UInt32,

@@ -59,7 +59,9 @@ private final class TapHandle: @unchecked Sendable {
           mNumberChannels: 1, mDataByteSize: UInt32(call.frames * MemoryLayout<Float>.stride),
           mData: UnsafeMutableRawPointer(call.output[channel])))
     }
-    unsafe callback(clientData, reference, UInt32(call.frames), &time, &flags, &frames, head)
+    // Programs that pass no data get none, whatever the type says.
+    let data = unsafe unsafeBitCast(clientData, to: UnsafeMutableRawPointer.self)
+    unsafe callback(data, reference, UInt32(call.frames), &time, &flags, &frames, head)
     call.hasEnded = flags.contains(.endOfStream)
     call.givenFrames = Int(frames)
     // The callback may set the data pointers instead of copying the sound.

@@ -176,7 +176,7 @@ public func addSystemSoundCompletion(
     let proc = unsafe CompletionProc(function: function, clientData: inClientData)
     let completion = unsafe SoundCompletion(
       loop?.takeUnretainedValue() ?? CFRunLoopGetMain(),
-      mode: mode?.takeUnretainedValue() ?? kCFRunLoopDefaultMode
+      mode: mode?.takeUnretainedValue() ?? CFRunLoopMode.defaultMode.rawValue
     ) {
       unsafe proc.function(inSystemSoundID, proc.clientData)
     }

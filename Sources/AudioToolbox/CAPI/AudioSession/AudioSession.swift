@@ -52,7 +52,7 @@ public func initializeAudioSession(
     }
     let isFirst = unsafe beginListeners(
       on: loop?.takeUnretainedValue() ?? CFRunLoopGetMain(),
-      mode: mode?.takeUnretainedValue() ?? kCFRunLoopDefaultMode, interruption)
+      mode: mode?.takeUnretainedValue() ?? CFRunLoopMode.defaultMode.rawValue, interruption)
     guard isFirst else { throw .alreadyInitialized }
     AudioSession.shared.use()
   }

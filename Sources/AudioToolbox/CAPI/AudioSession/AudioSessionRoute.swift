@@ -1,6 +1,7 @@
 import AudioUnits
 import CAudioToolbox
 import CoreFoundation
+import Foundation
 import Server
 
 // Keys and values that the header defines as constant strings of C.
@@ -88,7 +89,7 @@ func routeChange(
   _ reason: AudioSessionEvent.RouteChangeReason, old: CardRoute, new: CardRoute, server: String
 ) -> CFMutableDictionary {
   makeDictionary([
-    (kAudioSession_AudioRouteChangeKey_Reason, makeNumber(Int32(reason.code))),
+    (kAudioSession_AudioRouteChangeKey_Reason, NSNumber(value: reason.code)),
     (kAudioSession_AudioRouteChangeKey_OldRoute, old.name.cfString),
     (.oldRouteDescription, old.description(of: server)),
     (.newRouteDescription, new.description(of: server)),

@@ -137,7 +137,7 @@ public func AudioComponentInstanceDispose(_ inInstance: AudioComponentInstance?)
 @c @implementation
 public func AudioComponentInstanceGetComponent(
   _ inInstance: AudioComponentInstance
-) -> AudioComponent? {
+) -> AudioComponent! {
   guard let unit = unsafe try? UnitHandles.shared.unit(inInstance) else { return nil }
   return unsafe reference(unit.component)
 }

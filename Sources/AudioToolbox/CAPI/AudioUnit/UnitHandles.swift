@@ -10,6 +10,9 @@ import Server
 import Synchronization
 import System
 
+/// A unit of ours: Foundation has a class of this name, too.
+typealias Unit = AudioUnits.Unit
+
 /// An audio unit as C programs hold it, with its property listeners. Any thread that is not real time.
 final class UnitHandle: Sendable {
   let unit: Unit
@@ -115,7 +118,9 @@ final class UnitHandle: Sendable {
   private func call(_ number: UInt64, _ scope: UInt32, _ element: UInt32) {
     guard let reference = unsafe AudioUnit(bitPattern: handle) else { return }
     listeners.call(number) { listener in
-      unsafe listener.proc(listener.data, reference, listener.property, scope, element)
+      // Programs that pass no data get none, whatever the type says.
+      let data = unsafe unsafeBitCast(listener.data, to: UnsafeMutableRawPointer.self)
+      unsafe listener.proc(data, reference, listener.property, scope, element)
     }
   }
 

@@ -1,6 +1,7 @@
 import AudioUnits
 import CAudioToolbox
 import CoreFoundation
+import Foundation
 import Synchronization
 
 // The properties by which a unit is saved and restored.
@@ -22,7 +23,7 @@ extension UnitProperty {
 
   // MARK: Presets
 
-  private func factoryPresets() -> CFMutableArray {
+  private func factoryPresets() -> CueMutableArray {
     let array = CFArrayCreateMutable(nil, 0, nil)!
     let presets = unsafe PresetMemory.shared.presets(of: handle)
     for i in unit.presets.indices { unsafe CFArrayAppendValue(array, presets + i) }
@@ -60,13 +61,13 @@ extension UnitProperty {
       (kAUPresetManufacturerKey, number(description.manufacturer)),
       (kAUPresetNameKey, settings.preset.name.cfString),
       (kAUPresetNumberKey, number(UInt32(bitPattern: settings.preset.number))),
-      (kAUPresetDataKey, unsafe CFDataCreate(nil, data, data.count)),
+      (kAUPresetDataKey, NSData(data: Data(data))),
     ]
     if let state = settings.pluginState { entries.append((kAUPresetLV2StateKey, state.cfString)) }
     return makeDictionary(entries)
   }
 
-  private func number(_ value: UInt32) -> CFNumber { makeNumber(Int32(bitPattern: value)) }
+  private func number(_ value: UInt32) -> CFNumber { NSNumber(value: Int32(bitPattern: value)) }
 
   /// Returns the values bus for bus: scope, element and their number, then number and value of each; 32
   /// bits each, big endian.
@@ -165,7 +166,7 @@ extension UnitProperty {
     }
     let count = CFDataGetLength(data)
     var bytes = [UInt8](repeating: 0, count: count)
-    unsafe CFDataGetBytes(data, CFRange(location: 0, length: count), &bytes)
+    unsafe CFDataGetBytes(data._core, CFRange(location: 0, length: count), &bytes)
     return bytes
   }
 }

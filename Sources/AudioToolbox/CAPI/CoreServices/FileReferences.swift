@@ -59,12 +59,12 @@ private struct FileReference: BitwiseCopyable {
   var path: [UInt8] { Self.paths.withLock { $0.list[Int(number)] } }
 
   /// The URL of the file, or of a file in the folder.
-  func url(of name: CFString? = nil) -> CFURL? {
+  func url(of name: CFString? = nil) -> CueURL? {
     let bytes = path.dropLast()
-    let url = unsafe CFURLCreateFromFileSystemRepresentation(
+    let url: CueURL? = unsafe CFURLCreateFromFileSystemRepresentation(
       nil, Array(bytes), bytes.count, name != nil)
     guard let name, let url else { return url }
-    return CFURLCreateCopyAppendingPathComponent(nil, url, name, false)
+    return CFURLCreateCopyAppendingPathComponent(nil, url, name._core, false)
   }
 }
 

@@ -1,33 +1,11 @@
 import CoreFoundation
+import Foundation
 
-/// Makes a dictionary, which retains its values.
+// Collections that C functions give out. They are Foundation's: a subscript of one that Core Foundation made crashes in
+// Swift programs.
+
 func makeDictionary(_ entries: [(String, AnyObject)]) -> CFMutableDictionary {
-  unsafe withUnsafePointer(to: kCFTypeDictionaryKeyCallBacks) { keys in
-    unsafe withUnsafePointer(to: kCFTypeDictionaryValueCallBacks) { values in
-      let dictionary = unsafe CFDictionaryCreateMutable(nil, 0, keys, values)!
-      for (key, value) in entries {
-        let key = key.cfString
-        unsafe CFDictionarySetValue(
-          dictionary, Unmanaged.passUnretained(key).toOpaque(),
-          Unmanaged.passUnretained(value).toOpaque())
-      }
-      return dictionary
-    }
-  }
+  NSMutableDictionary(objects: entries.map(\.1), forKeys: entries.map { $0.0 as NSString })
 }
 
-/// Makes an array, which retains its values.
-func makeArray(_ values: [AnyObject]) -> CFMutableArray {
-  unsafe withUnsafePointer(to: kCFTypeArrayCallBacks) { callbacks in
-    let array = unsafe CFArrayCreateMutable(nil, 0, callbacks)!
-    for value in values {
-      unsafe CFArrayAppendValue(array, Unmanaged.passUnretained(value).toOpaque())
-    }
-    return array
-  }
-}
-
-func makeNumber(_ value: Int32) -> CFNumber {
-  var value = value
-  return unsafe CFNumberCreate(nil, .sInt32Type, &value)
-}
+func makeArray(_ values: [AnyObject]) -> CFMutableArray { NSMutableArray(array: values) }

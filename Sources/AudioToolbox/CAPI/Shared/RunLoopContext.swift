@@ -31,7 +31,7 @@ private final class RunLoopContext: CallbackContext, @unchecked Sendable {
       }
     }
     unsafe source = CFRunLoopSourceCreate(nil, 0, &context)
-    CFRunLoopAddSource(loop, source, mode ?? kCFRunLoopCommonModes)
+    CFRunLoopAddSource(loop, source, mode?._core ?? kCFRunLoopCommonModes)
   }
 
   var isCurrent: Bool { CFRunLoopGetCurrent() === loop }

@@ -108,7 +108,7 @@ typedef CF_OPTIONS(UInt32, AudioFileFlags) {
 };
 
 /// Direction of an AIFF or CAF loop.
-enum {
+CF_ENUM(UInt32) {
   kAudioFileLoopDirection_NoLooping = 0,
   kAudioFileLoopDirection_Forward = 1,
   kAudioFileLoopDirection_ForwardAndBackward = 2,
@@ -136,7 +136,7 @@ struct AudioFileMarker {
   /// Frames from the start of the sound.
   Float64 mFramePosition;
   /// May be NULL. The caller releases a name that it reads.
-  CFStringRef _Nullable mName;
+  CFStringRef _Nullable mName CF_REFINED_FOR_SWIFT;
   SInt32 mMarkerID;
   AudioFile_SMPTE_Time mSMPTETime;
   UInt32 mType;
@@ -178,7 +178,7 @@ typedef CF_OPTIONS(UInt32, AudioFileRegionFlags) {
 struct AudioFileRegion {
   UInt32 mRegionID;
   /// May be NULL. The caller releases a name that it reads.
-  CFStringRef _Nullable mName;
+  CFStringRef _Nullable mName CF_REFINED_FOR_SWIFT;
   AudioFileRegionFlags mFlags;
   UInt32 mNumberMarkers;
   AudioFileMarker mMarkers[1];

@@ -184,7 +184,7 @@ typedef struct AudioQueueLevelMeterState {
 /// Device output that one channel of a queue plays through.
 typedef struct AudioQueueChannelAssignment {
   /// UID of the queue's device; NULL means the same.
-  CFStringRef _Nullable mDeviceUID;
+  CFStringRef _Nullable mDeviceUID CF_REFINED_FOR_SWIFT;
   /// Output of the device, from 1; 0 for none.
   UInt32 mChannelNumber;
 } AudioQueueChannelAssignment;
@@ -536,7 +536,7 @@ typedef CF_OPTIONS(UInt32, AudioQueueProcessingTapFlags) {
 ///
 /// Too many frames, or too few without kAudioQueueProcessingTap_EndOfStream, set
 /// kAudioQueueProperty_ConverterError. Excess frames are dropped; missing ones are silent.
-typedef void (*AudioQueueProcessingTapCallback)(void *_Nullable inClientData,
+typedef void (*AudioQueueProcessingTapCallback)(void *inClientData,
                                                 AudioQueueProcessingTapRef inAQTap,
                                                 UInt32 inNumberFrames, AudioTimeStamp *ioTimeStamp,
                                                 AudioQueueProcessingTapFlags *ioFlags,

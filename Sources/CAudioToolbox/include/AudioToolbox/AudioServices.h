@@ -17,7 +17,7 @@ typedef UInt32 AudioServicesPropertyID;
 typedef void (*AudioServicesSystemSoundCompletionProc)(SystemSoundID ssID,
                                                        void *_Nullable clientData);
 
-enum {
+CF_ENUM(SystemSoundID) {
   /// Screen flash and vibration, as on phones. Not available here: playing them makes no sound and
   /// finishes at once. They have completions and properties like all sounds.
   kSystemSoundID_FlashScreen = 0x00000FFE,

@@ -191,7 +191,7 @@ typedef OSStatus (*AURenderCallback)(void *inRefCon, AudioUnitRenderActionFlags 
 
 /// Called after a property has changed, on a thread of the library. Not called after the unit was
 /// disposed of.
-typedef void (*AudioUnitPropertyListenerProc)(void *_Nullable inRefCon, AudioUnit inUnit,
+typedef void (*AudioUnitPropertyListenerProc)(void *inRefCon, AudioUnit inUnit,
                                               AudioUnitPropertyID inID, AudioUnitScope inScope,
                                               AudioUnitElement inElement);
 

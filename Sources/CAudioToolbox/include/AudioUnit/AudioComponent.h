@@ -29,6 +29,22 @@ struct AudioComponentDescription {
 };
 typedef struct AudioComponentDescription AudioComponentDescription;
 
+/// What componentFlags of Apple's components say. No component has flags here.
+typedef CF_OPTIONS(UInt32, AudioComponentFlags) {
+  kAudioComponentFlag_Unsearchable = 1,
+  kAudioComponentFlag_SandboxSafe = 2,
+  kAudioComponentFlag_IsV3AudioUnit = 4,
+  kAudioComponentFlag_RequiresAsyncInstantiation = 8,
+  kAudioComponentFlag_CanLoadInProcess = 0x10
+};
+
+/// How Apple's systems load a component. Here the component decides.
+typedef CF_OPTIONS(UInt32, AudioComponentInstantiationOptions) {
+  kAudioComponentInstantiation_LoadOutOfProcess = 1,
+  kAudioComponentInstantiation_LoadInProcess = 2,
+  kAudioComponentInstantiation_LoadedRemotely = 1u << 31
+};
+
 /// Returns the next component that a description means, after `inComponent` (NULL: the first one);
 /// NULL if there are no more.
 extern AudioComponent _Nullable AudioComponentFindNext(AudioComponent _Nullable inComponent,
@@ -58,7 +74,7 @@ extern OSStatus AudioComponentInstanceNew(AudioComponent inComponent,
 extern OSStatus AudioComponentInstanceDispose(AudioComponentInstance _Nullable inInstance);
 
 /// Returns the component of an audio unit; NULL if there is no such unit.
-extern AudioComponent _Nullable
+extern AudioComponent _Null_unspecified
 AudioComponentInstanceGetComponent(AudioComponentInstance inInstance);
 
 // MARK: Components of the app

@@ -142,7 +142,7 @@ typedef struct AUChannelInfo AUChannelInfo;
 /// A preset: of a unit, if the number is 0 or more; else of the app.
 struct AUPreset {
   SInt32 presetNumber;
-  CFStringRef _Nullable presetName;
+  CFStringRef _Nullable presetName CF_REFINED_FOR_SWIFT;
 };
 typedef struct AUPreset AUPreset;
 
@@ -151,14 +151,14 @@ typedef struct AUPreset AUPreset;
 struct AudioUnitParameterStringFromValue {
   AudioUnitParameterID inParamID;
   const AudioUnitParameterValue *_Nullable inValue;
-  CFStringRef _Nullable outString;
+  CFStringRef _Nullable outString CF_REFINED_FOR_SWIFT;
 };
 typedef struct AudioUnitParameterStringFromValue AudioUnitParameterStringFromValue;
 
 /// Words and the value of a parameter that they stand for.
 struct AudioUnitParameterValueFromString {
   AudioUnitParameterID inParamID;
-  CFStringRef _Nullable inString;
+  CFStringRef _Nullable inString CF_REFINED_FOR_SWIFT;
   AudioUnitParameterValue outValue;
 };
 typedef struct AudioUnitParameterValueFromString AudioUnitParameterValueFromString;
@@ -168,7 +168,7 @@ typedef struct AudioUnitParameterValueFromString AudioUnitParameterValueFromStri
 struct AudioUnitParameterNameInfo {
   UInt32 inID;
   SInt32 inDesiredLength;
-  CFStringRef _Nullable outName;
+  CFStringRef _Nullable outName CF_REFINED_FOR_SWIFT;
 };
 typedef struct AudioUnitParameterNameInfo AudioUnitParameterNameInfo;
 enum {
@@ -182,32 +182,52 @@ typedef CF_ENUM(UInt32, AudioUnitParameterUnit){
     kAudioUnitParameterUnit_Percent = 3,
     kAudioUnitParameterUnit_Seconds = 4,
     kAudioUnitParameterUnit_SampleFrames = 5,
+    kAudioUnitParameterUnit_Phase = 6,
+    kAudioUnitParameterUnit_Rate = 7,
     kAudioUnitParameterUnit_Hertz = 8,
     kAudioUnitParameterUnit_Cents = 9,
     kAudioUnitParameterUnit_RelativeSemiTones = 10,
     kAudioUnitParameterUnit_MIDINoteNumber = 11,
+    kAudioUnitParameterUnit_MIDIController = 12,
     kAudioUnitParameterUnit_Decibels = 13,
     kAudioUnitParameterUnit_LinearGain = 14,
     kAudioUnitParameterUnit_Degrees = 15,
+    kAudioUnitParameterUnit_EqualPowerCrossfade = 16,
+    kAudioUnitParameterUnit_MixerFaderCurve1 = 17,
     kAudioUnitParameterUnit_Pan = 18,
     kAudioUnitParameterUnit_Meters = 19,
+    kAudioUnitParameterUnit_AbsoluteCents = 20,
     kAudioUnitParameterUnit_Octaves = 21,
     kAudioUnitParameterUnit_BPM = 22,
     kAudioUnitParameterUnit_Beats = 23,
     kAudioUnitParameterUnit_Milliseconds = 24,
     kAudioUnitParameterUnit_Ratio = 25,
-    kAudioUnitParameterUnit_CustomUnit = 26};
+    kAudioUnitParameterUnit_CustomUnit = 26,
+    kAudioUnitParameterUnit_MIDI2Controller = 27};
 
 typedef CF_OPTIONS(UInt32, AudioUnitParameterOptions){
     kAudioUnitParameterFlag_CFNameRelease = (1UL << 4),
+    kAudioUnitParameterFlag_OmitFromPresets = (1UL << 13),
+    kAudioUnitParameterFlag_PlotHistory = (1UL << 14),
     /// The unit sets the value; programs only read it.
     kAudioUnitParameterFlag_MeterReadOnly = (1UL << 15),
+    /// The bits of the curve by which controls show the value.
+    kAudioUnitParameterFlag_DisplayMask = (7UL << 16) | (1UL << 22),
+    kAudioUnitParameterFlag_DisplaySquareRoot = (1UL << 16),
+    kAudioUnitParameterFlag_DisplaySquared = (2UL << 16),
+    kAudioUnitParameterFlag_DisplayCubed = (3UL << 16),
+    kAudioUnitParameterFlag_DisplayCubeRoot = (4UL << 16),
+    kAudioUnitParameterFlag_DisplayExponential = (5UL << 16),
     kAudioUnitParameterFlag_HasClump = (1UL << 20),
     kAudioUnitParameterFlag_ValuesHaveStrings = (1UL << 21),
     kAudioUnitParameterFlag_DisplayLogarithmic = (1UL << 22),
+    kAudioUnitParameterFlag_IsHighResolution = (1UL << 23),
+    kAudioUnitParameterFlag_NonRealTime = (1UL << 24),
     kAudioUnitParameterFlag_CanRamp = (1UL << 25),
     kAudioUnitParameterFlag_ExpertMode = (1UL << 26),
     kAudioUnitParameterFlag_HasCFNameString = (1UL << 27),
+    kAudioUnitParameterFlag_IsGlobalMeta = (1UL << 28),
+    kAudioUnitParameterFlag_IsElementMeta = (1UL << 29),
     kAudioUnitParameterFlag_IsReadable = (1UL << 30),
     kAudioUnitParameterFlag_IsWritable = (1UL << 31)};
 
@@ -215,10 +235,10 @@ typedef CF_OPTIONS(UInt32, AudioUnitParameterOptions){
 /// kAudioUnitParameterUnit_CustomUnit.
 struct AudioUnitParameterInfo {
   char name[52];
-  CFStringRef _Nullable unitName;
+  CFStringRef _Nullable unitName CF_REFINED_FOR_SWIFT;
   /// The group that the parameter belongs to, with kAudioUnitParameterFlag_HasClump.
   UInt32 clumpID;
-  CFStringRef _Nullable cfNameString;
+  CFStringRef _Nullable cfNameString CF_REFINED_FOR_SWIFT;
   AudioUnitParameterUnit unit;
   AudioUnitParameterValue minValue;
   AudioUnitParameterValue maxValue;

@@ -101,13 +101,13 @@ extern OSStatus AudioObjectRemovePropertyListener(AudioObjectID inObjectID,
 extern OSStatus AudioObjectAddPropertyListenerBlock(AudioObjectID inObjectID,
                                                     const AudioObjectPropertyAddress *inAddress,
                                                     dispatch_queue_t _Nullable inDispatchQueue,
-                                                    AudioObjectPropertyListenerBlock inListener);
+                                                    AudioObjectPropertyListenerBlock inListener) CF_REFINED_FOR_SWIFT;
 
 /// Removes a block that was added with the same arguments, if there is one.
 extern OSStatus AudioObjectRemovePropertyListenerBlock(AudioObjectID inObjectID,
                                                        const AudioObjectPropertyAddress *inAddress,
                                                        dispatch_queue_t _Nullable inDispatchQueue,
-                                                       AudioObjectPropertyListenerBlock inListener);
+                                                       AudioObjectPropertyListenerBlock inListener) CF_REFINED_FOR_SWIFT;
 
 // MARK: IOProcs
 
@@ -165,7 +165,7 @@ extern OSStatus AudioDeviceGetNearestStartTime(AudioObjectID inDevice,
                                                AudioTimeStamp *ioRequestedStartTime,
                                                UInt32 inFlags);
 
-enum {
+CF_ENUM(UInt32) {
   kAudioDeviceStartTimeIsInputFlag = 1 << 0,
   kAudioDeviceStartTimeDontConsultDeviceFlag = 1 << 1,
   kAudioDeviceStartTimeDontConsultHALFlag = 1 << 2

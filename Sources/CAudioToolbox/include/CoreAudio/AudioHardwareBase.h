@@ -237,7 +237,7 @@ CF_ENUM(AudioObjectPropertySelector){/// UInt32: 1.
                                      kAudioStreamPropertyPhysicalFormat = 'pft ',
                                      kAudioStreamPropertyAvailablePhysicalFormats = 'pfta'};
 
-enum {
+CF_ENUM(UInt32) {
   kAudioStreamTerminalTypeUnknown = 0
 };
 

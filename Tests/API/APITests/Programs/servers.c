@@ -1,6 +1,7 @@
-// Enumeration of devices as programs do it when they begin, with no server, one and two of them:
-// each question is answered soon, and the list stays while a client is open. All servers of a
-// machine together can be eight, so the test starts no more.
+// Enumeration of devices as programs do it when they begin, with no server, one, two and eight of
+// them, and with one that hangs: each question is answered soon, and the list stays while a client
+// is open. All servers of a machine together can be eight: the test starts seven, beside the one
+// that JACK_DEFAULT_SERVER names.
 #include "units.h"
 
 #include <signal.h>
@@ -8,15 +9,21 @@
 #include <sys/wait.h>
 
 enum {
-  MOST = 2,
+  MOST = 7,
   /// Most seconds that an answer may take: a busy machine takes some.
-  SECONDS = 10
+  SECONDS = 10,
+  /// Most seconds that the start or the end of a unit or a queue may take.
+  MOST_SECONDS = 40
 };
 
 /// The test's servers, of which `count` run.
 static char names[MOST][60];
 static pid_t servers[MOST];
 static int count;
+/// The largest number of devices that were listed.
+static UInt32 listed;
+/// The longest time in seconds of an answer, and of a start or an end.
+static double longest, slowest;
 
 static void start_server(void) {
   const char *name = names[count];
@@ -40,11 +47,21 @@ static void end_servers(void) {
   }
 }
 
+/// Starts or ends something, and fails if that takes too long.
+#define ENDS(call)                                                                                 \
+  do {                                                                                             \
+    double begin_ = seconds_now();                                                                 \
+    call;                                                                                          \
+    slowest = fmax(slowest, seconds_now() - begin_);                                               \
+    CHECK(seconds_now() - begin_ < MOST_SECONDS);                                                  \
+  } while (0)
+
 /// Makes a question, and fails if the answer takes too long.
 #define SOON(question)                                                                             \
   do {                                                                                             \
     double begin_ = seconds_now();                                                                 \
     question;                                                                                      \
+    longest = fmax(longest, seconds_now() - begin_);                                               \
     CHECK(seconds_now() - begin_ < SECONDS);                                                       \
   } while (0)
 
@@ -90,7 +107,9 @@ static int ask(AudioDeviceID device) {
   for (size_t i = 0; i < sizeof selectors / sizeof *selectors; i++)
     for (int s = 0; s < 3; s++) {
       AudioObjectPropertyAddress address = {selectors[i], scopes[s], 0};
-      if (!AudioObjectHasProperty(device, &address)) continue;
+      bool has_property;
+      SOON(has_property = AudioObjectHasProperty(device, &address));
+      if (!has_property) continue;
       UInt32 size = 0;
       UInt64 value[512];
       OSStatus status;
@@ -119,8 +138,10 @@ static int list(AudioDeviceID *devices) {
   size = sizeof all;
   SOON(WORKS(AudioObjectGetPropertyData(kAudioObjectSystemObject, &address, 0, NULL, &size, all)));
   int found = 0;
+  UInt32 number = size / sizeof *all;
+  if (number > listed) listed = number;
   memset(devices, 0, MOST * sizeof *devices);
-  for (UInt32 i = 0; i < size / sizeof *all; i++) {
+  for (UInt32 i = 0; i < number; i++) {
     address.mSelector = kAudioDevicePropertyDeviceUID;
     CFStringRef uid = NULL;
     UInt32 length = sizeof uid;
@@ -153,21 +174,29 @@ static AudioDeviceID standard(void) {
 
 static OSStatus play(void *data, AudioUnitRenderActionFlags *flags, const AudioTimeStamp *time,
                      UInt32 bus, UInt32 frames, AudioBufferList *buffers) {
-  (void)time, (void)bus, (void)frames, (void)buffers;
+  (void)data, (void)time, (void)bus, (void)frames, (void)buffers;
   *flags |= kAudioUnitRenderAction_OutputIsSilence;
-  ++*(_Atomic int *)data;
   return noErr;
+}
+
+/// Makes a unit that plays silence on a device.
+static AudioUnit make_unit_of(AudioDeviceID device) {
+  AudioUnit unit = make(kAudioUnitType_Output, kAudioUnitSubType_HALOutput);
+  set_number(unit, kAudioOutputUnitProperty_CurrentDevice, kAudioUnitScope_Global, 0, device);
+  set_callback(unit, 0, play, NULL);
+  WORKS(AudioUnitInitialize(unit));
+  return unit;
+}
+
+static AudioUnit start_unit(AudioDeviceID device) {
+  AudioUnit unit = make_unit_of(device);
+  WORKS(AudioOutputUnitStart(unit));
+  return unit;
 }
 
 /// Lists devices while a client is open on the first of them.
 static void is_stable(const AudioDeviceID *before) {
-  AudioUnit unit = make(kAudioUnitType_Output, kAudioUnitSubType_HALOutput);
-  set_number(unit, kAudioOutputUnitProperty_CurrentDevice, kAudioUnitScope_Global, 0, before[0]);
-  _Atomic int calls = 0;
-  set_callback(unit, 0, play, (void *)&calls);
-  WORKS(AudioUnitInitialize(unit));
-  WORKS(AudioOutputUnitStart(unit));
-  WAIT(calls > 0);
+  AudioUnit unit = start_unit(before[0]);
   AudioDeviceID now[MOST];
   for (int round = 0; round < 3; round++) {
     EQUAL(list(now), count);
@@ -192,8 +221,88 @@ static void enumerate(int wanted, const char *name) {
   passed(name);
 }
 
+/// Reads a device's rate.
+static OSStatus rate_of(AudioDeviceID device, Float64 *rate) {
+  AudioObjectPropertyAddress address = {kAudioDevicePropertyNominalSampleRate,
+                                        kAudioObjectPropertyScopeGlobal, 0};
+  UInt32 size = sizeof *rate;
+  OSStatus status;
+  SOON(status = AudioObjectGetPropertyData(device, &address, 0, NULL, &size, rate));
+  return status;
+}
+
+static void never(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) {
+  (void)data, (void)queue, (void)buffer;
+}
+
+/// A queue and a unit fail soon on a server that hangs.
+static void cannot_start(AudioDeviceID device, const char *name) {
+  AudioStreamBasicDescription format = float_format(48000, 2);
+  AudioQueueRef queue = NULL;
+  WORKS(AudioQueueNewOutput(&format, never, NULL, NULL, NULL, 0, &queue));
+  CFStringRef uid = CFStringCreateWithFormat(NULL, NULL, CFSTR("jack:%s"), name);
+  OSStatus status;
+  ENDS(status = AudioQueueSetProperty(queue, kAudioQueueProperty_CurrentDevice, &uid, sizeof uid));
+  if (status == noErr) ENDS(status = AudioQueueStart(queue, NULL));
+  CHECK(status != noErr);
+  CFRelease(uid);
+  ENDS(WORKS(AudioQueueDispose(queue, true)));
+  AudioUnit unit = make(kAudioUnitType_Output, kAudioUnitSubType_HALOutput);
+  ENDS(status = AudioUnitSetProperty(unit, kAudioOutputUnitProperty_CurrentDevice,
+                                     kAudioUnitScope_Global, 0, &device, sizeof device));
+  if (status == noErr) ENDS(status = AudioUnitInitialize(unit));
+  if (status == noErr) ENDS(status = AudioOutputUnitStart(unit));
+  CHECK(status != noErr);
+  ENDS(WORKS(AudioComponentInstanceDispose(unit)));
+}
+
+/// Asks all devices, which are in the list before and afterwards.
+static void ask_all(const AudioDeviceID *devices) {
+  AudioDeviceID now[MOST];
+  for (int round = 0; round < 2; round++) {
+    EQUAL(list(now), count);
+    EQUAL(memcmp(now, devices, sizeof now), 0);
+    for (int i = 0; i < count && round == 0; i++)
+      EQUAL(ask(now[i]), 0);
+  }
+}
+
+/// A server that is stopped stays in the list. It answers with what is known of it, or with an
+/// error, and all others answer. It is of use again as soon as it goes on.
+static void hang(void) {
+  AudioDeviceID devices[MOST];
+  Float64 rate = 0;
+  WAIT(list(devices) == count);
+  // The last server was never asked, the others were.
+  const int unknown = count - 1;
+  for (int n = 0; n < unknown; n++)
+    EQUAL(ask(devices[n]), 0);
+  for (int n = unknown; n >= unknown - 1; n--) {
+    CHECK(kill(servers[n], SIGSTOP) == 0);
+    ask_all(devices);
+    GIVES(rate_of(devices[n], &rate), n == unknown ? kAudioHardwareNotRunningError : noErr);
+    if (n != unknown) cannot_start(devices[n], names[n]);
+    CHECK(kill(servers[n], SIGCONT) == 0);
+    WAIT(rate_of(devices[n], &rate) == noErr);
+    EQUAL(rate, 48000);
+    ENDS(WORKS(AudioComponentInstanceDispose(start_unit(devices[n]))));
+  }
+  // A unit plays on the one that stops.
+  AudioUnit unit = start_unit(devices[0]);
+  CHECK(kill(servers[0], SIGSTOP) == 0);
+  ask_all(devices);
+  ENDS(WORKS(AudioComponentInstanceDispose(unit)));
+  CHECK(kill(servers[0], SIGCONT) == 0);
+  // Its client may have left, and returns.
+  unit = make_unit_of(devices[0]);
+  WAIT(AudioOutputUnitStart(unit) == noErr);
+  ENDS(WORKS(AudioComponentInstanceDispose(unit)));
+  passed("one server hangs");
+}
+
 int main(void) {
   cue_jack_silence();
+  bool has_other = getenv("JACK_DEFAULT_SERVER") != NULL;
   for (int n = 0; n < MOST; n++)
     snprintf(names[n], sizeof names[n], "strict-%d-%d", getpid(), n);
   CHECK(setenv("JACK_DEFAULT_SERVER", names[0], 1) == 0);
@@ -201,6 +310,12 @@ int main(void) {
   enumerate(0, "no server");
   enumerate(1, "one server");
   enumerate(2, "two servers");
+  start_server();
+  hang();
+  enumerate(MOST, "eight servers");
+  CHECK(listed == MOST + 1 || !has_other);
+  fprintf(stderr, "the longest answer took %.2f s, the longest start or end %.2f s\n", longest,
+          slowest);
   WORKS(AudioHardwareUnload());
   end_servers();
   return 0;

@@ -135,47 +135,93 @@ static OSStatus drain_both(void *data, AudioUnitRenderActionFlags *flags,
   return noErr;
 }
 
+/// Checks that the card has heard a constant level for as long as the callbacks gave it. A sample
+/// rate converter rounds both edges.
+static void hear_level_of(cue_capture *card, double seconds) {
+  const float *left = cue_capture_samples(card, 0);
+  size_t first = find_sound(card, 0), end = cue_capture_frames(card);
+  while (first < end && left[first] < 0.25f)
+    first++;
+  while (end > first && left[end - 1] < 0.25f)
+    end--;
+  size_t hole = first;
+  while (hole < end && left[hole] >= 0.25f)
+    hole++;
+  if (hole == end && fabs((double)(end - first) - seconds * rate) < 4) return;
+  char text[200];
+  snprintf(text, sizeof text, "heard %zu frames in %zu, not %g", hole - first, end - first,
+           seconds * rate);
+  fail(__FILE__, __LINE__, text);
+}
+
+/// Starts a unit twice that its callback stops in the fourth call.
+static void drain(cue_capture *card, AudioUnit unit, player *this, double stream_rate) {
+  _Atomic int notices = 0;
+  WORKS(AudioUnitAddPropertyListener(unit, kAudioOutputUnitProperty_IsRunning, notice,
+                                     (void *)&notices));
+  WORKS(AudioUnitInitialize(unit));
+  for (int round = 1; round <= 2; round++) {
+    begin(this);
+    cue_capture_arm(card);
+    WORKS(AudioOutputUnitStart(unit));
+    WAIT(this->calls >= 4 && notices >= 2 * round);
+    WORKS(AudioOutputUnitStop(unit));
+    // The second time, the unit is disposed of at once.
+    if (round == 2) WORKS(AudioComponentInstanceDispose(unit));
+    record(card, SETTLED + 4 * this->size);
+    end_recording(card);
+    EQUAL(this->calls, 4);
+    EQUAL(this->wrong, 0);
+    EQUAL(notices, 2 * round);
+    if (this->length == 0) continue;
+    if (this->level == 0)
+      HEAR_SILENCE(card, HEAR(card, find_sound(card, 0), 0, this->length));
+    else
+      hear_level_of(card, 4 * this->size / stream_rate);
+  }
+}
+
 /// A callback that stops its unit is not called again, and the stop is told once, whatever the
-/// program stops afterwards. At the rate of the device, what was given before the stop is heard.
+/// program stops afterwards. All that was given before the stop is heard.
 static void drains(cue_capture *card) {
-  enum {
-    PLAYBACK,
-    RECORDING,
-    DUPLEX,
-    WAYS
-  };
-  for (int way = 0; way < WAYS; way++)
-    for (int converts = 0; converts < 2; converts++) {
-      double stream = converts ? other_rate() : rate;
-      // The last call but one gives the last of the sound, as a program does that drains.
-      player this = {.stops_at = 4, .length = 2 * period + 100, .size = period};
-      AudioUnit unit =
-          way == PLAYBACK ? make_output(&this, stream) : make_duplex(stream, drain_both, &this);
+  const struct {
+    double rate;
+    UInt32 size;
+  } cases[] = {
+      {rate, period}, {other_rate(), period}, {rate, 2048}, {other_rate(), 480}, {22050, 2048}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    UInt32 size = cases[i].size;
+    player this = {.stops_at = 4, .length = 4 * size, .size = size};
+    if (cases[i].rate != rate) this.level = 0.5f;
+    AudioUnit unit = make_output(&this, cases[i].rate);
+    set_number(unit, kAudioDevicePropertyBufferFrameSize, kAudioUnitScope_Global, 0, size);
+    drain(card, unit, &this, cases[i].rate);
+  }
+  // A converter stands before the unit, which converts, too.
+  player given = {.stops_at = 4, .length = 4 * period, .size = period, .level = 0.5f};
+  AudioUnit output = make_output(&given, other_rate());
+  AudioUnit converter = make(kAudioUnitType_FormatConverter, kAudioUnitSubType_AUConverter);
+  set_number(output, kAudioDevicePropertyBufferFrameSize, kAudioUnitScope_Global, 0, period);
+  set_callback(converter, 0, play, &given);
+  set_format(converter, kAudioUnitScope_Input, 0, planar(rate, 2));
+  set_format(converter, kAudioUnitScope_Output, 0, planar(other_rate(), 2));
+  AudioUnitConnection connection = {converter, 0, 0};
+  WORKS(AudioUnitSetProperty(output, kAudioUnitProperty_MakeConnection, kAudioUnitScope_Input, 0,
+                             &connection, sizeof connection));
+  WORKS(AudioUnitInitialize(converter));
+  drain(card, output, &given, rate);
+  WORKS(AudioComponentInstanceDispose(converter));
+  for (int converts = 0; converts < 2; converts++)
+    for (int plays = 0; plays < 2; plays++) {
+      player this = {.stops_at = 4, .size = period};
+      AudioUnit unit = make_duplex(converts ? other_rate() : rate, drain_both, &this);
       this.unit = unit;
-      if (way == RECORDING) {
+      if (!plays) {
         set_number(unit, kAudioOutputUnitProperty_EnableIO, kAudioUnitScope_Output, 0, 0);
         set_format(unit, kAudioUnitScope_Output, 1, planar(rate, 2));
         set_input(unit, drain_input, &this);
       }
-      _Atomic int notices = 0;
-      WORKS(AudioUnitAddPropertyListener(unit, kAudioOutputUnitProperty_IsRunning, notice,
-                                         (void *)&notices));
-      WORKS(AudioUnitInitialize(unit));
-      for (int round = 1; round <= 2 - converts; round++) {
-        begin(&this);
-        cue_capture_arm(card);
-        WORKS(AudioOutputUnitStart(unit));
-        WAIT(this.calls >= 4 && notices >= 2 * round);
-        WORKS(AudioOutputUnitStop(unit));
-        record(card, 4 * period);
-        end_recording(card);
-        EQUAL(this.calls, 4);
-        EQUAL(this.wrong, 0);
-        EQUAL(notices, 2 * round);
-        if (way == PLAYBACK && !converts)
-          HEAR_SILENCE(card, HEAR(card, find_sound(card, 0), 0, this.length));
-      }
-      WORKS(AudioComponentInstanceDispose(unit));
+      drain(card, unit, &this, rate);
     }
   passed("drain");
 }

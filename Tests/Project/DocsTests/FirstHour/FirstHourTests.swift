@@ -224,13 +224,18 @@ import Testing
 
   @Test func theProgramInSwiftIsHeard() throws {
     let listing = try #require(Page("README.md").blocks.first { $0.language == "swift" })
+    // The page's command, which programs.md has, too.
+    let command = try #require(Page("README.md").text.firstMatch(of: /\nswiftc (.*)/)?.output.1)
+    #expect(Page("docs/programs.md").text.contains("\nswiftc \(command)\n"))
     try withTemporaryFolder { folder in
-      let source = folder.appendingPathComponent("main.swift")
+      try Data(listing.text.utf8).write(to: folder.appendingPathComponent("tone.swift"))
       let program = folder.appendingPathComponent("tone").path
-      try Data(listing.text.utf8).write(to: source)
+      let installation = try ProgramBuilds.shared.get().installation
       let built = try run(
-        SwiftToolchain().tool("swiftc"),
-        ["-swift-version", "6", source.path, "-o", program] + ListingTests.packageFlags())
+        "sh", ["-c", "\(SwiftToolchain().tool("swiftc")) \(command)"],
+        environment: [
+          "PKG_CONFIG_PATH": installation.appendingPathComponent("lib/pkgconfig").path
+        ], folder: folder)
       try #require(built.status == 0, "\(built.errors)")
       let heard = try hear { environment in
         let result = try run("pw-jack", [program], environment: environment)
