@@ -30,12 +30,12 @@ import Testing
     #expect(same == (path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path))
     let made = CFURLCreateWithFileSystemPath(
       kCFAllocatorDefault, path as CFString, .cfurlposixPathStyle, path.hasSuffix("/"))
-    #expect(try #require(made) as URL == url as URL)
+    #expect((try #require(made) as URL).path == (url as URL).path)
     // Without an annotation it is a CFURL, too.
     let unnamed = CFURLCreateFromFileSystemRepresentation(
       kCFAllocatorDefault, path, path.utf8.count, path.hasSuffix("/"))
     let named: CFURL = try #require(unnamed)
-    #expect(named as URL == url as URL)
+    #expect((named as URL).path == (url as URL).path)
   }
 
   @Test func collectionsAndDataComeBack() throws {
@@ -67,8 +67,8 @@ import Testing
     preset.presetName = nil
     #expect(AUPreset(presetNumber: 0, presetName: nil).presetName == nil)
     var assignment = AudioQueueChannelAssignment(mDeviceUID: nil, mChannelNumber: 1)
-    assignment.mDeviceUID = Unmanaged.passUnretained("jack:studio" as CFString)
-    #expect(assignment.mDeviceUID?.takeUnretainedValue() as String? == "jack:studio")
+    assignment.mDeviceUID = Unmanaged.passRetained("jack:studio" as CFString)
+    #expect(assignment.mDeviceUID?.takeRetainedValue() as String? == "jack:studio")
     var description = AudioComponentDescription(
       componentType: kAudioUnitType_Mixer, componentSubType: kAudioUnitSubType_MultiChannelMixer,
       componentManufacturer: kAudioUnitManufacturer_Apple, componentFlags: 0,
