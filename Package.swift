@@ -383,7 +383,8 @@ let package = Package(
       path: "Tests/Unit/AudioToolboxTests", swiftSettings: relaxed),
     // A program written for Apple's systems, word for word.
     .executableTarget(
-      name: "swift-client", dependencies: ["AudioToolbox"], path: "Tests/API/SwiftClient",
+      name: "swift-client", dependencies: ["AudioToolbox", "CoreFoundation"],
+      path: "Tests/API/SwiftClient",
       swiftSettings: relaxed),
     .testTarget(
       name: "SwiftClientTests", dependencies: ["TestSupport", "swift-client"],

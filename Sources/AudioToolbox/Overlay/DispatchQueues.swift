@@ -76,9 +76,7 @@ public func AudioDeviceCreateIOProcIDWithBlock(
   }
 }
 
-/// Makes an audio unit and passes it to a closure, on a queue of the system.
-///
-/// - Parameter inOptions: They make no difference.
+/// Makes an audio unit and passes it to a closure, on a queue of the system. The options make no difference.
 public func AudioComponentInstantiate(
   _ inComponent: AudioComponent, _ inOptions: AudioComponentInstantiationOptions,
   _ inCompletionHandler: @escaping (AudioComponentInstance?, OSStatus) -> Void

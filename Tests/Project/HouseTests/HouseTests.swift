@@ -78,10 +78,17 @@ import Testing
     for target in targets {
       let declared = target.output.2.matches(of: #/"(\w+)"/#).map { String($0.output.1) }
       for name in Self.files(in: String(target.output.3), endingWith: ".swift", deep: true) {
-        // Programs that are texts in a test are indented.
-        let lines = text(of: repository.appendingPathComponent("\(target.output.3)/\(name)"))
-          .split(separator: "\n").filter { !$0.hasPrefix(" ") }.joined(separator: "\n")
-        let wrong = names.intersection(Self.imports(of: lines)).subtracting(declared)
+        // The imports are at the top. Programs that are texts in a test are indented.
+        let imported =
+          text(of: repository.appendingPathComponent("\(target.output.3)/\(name)"))
+          .split(separator: "\n", maxSplits: 40).prefix(40).compactMap { line in
+            let words = line.split(separator: " ")
+            guard !line.hasPrefix(" "), let word = words.firstIndex(of: "import") else {
+              return nil
+            }
+            return words.dropFirst(word + 1).first.map(String.init)
+          } as [String]
+        let wrong = names.intersection(imported).subtracting(declared)
         #expect(wrong.isEmpty, "\(target.output.3)/\(name) imports \(wrong.sorted())")
       }
     }

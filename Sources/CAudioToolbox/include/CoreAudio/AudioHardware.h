@@ -101,13 +101,15 @@ extern OSStatus AudioObjectRemovePropertyListener(AudioObjectID inObjectID,
 extern OSStatus AudioObjectAddPropertyListenerBlock(AudioObjectID inObjectID,
                                                     const AudioObjectPropertyAddress *inAddress,
                                                     dispatch_queue_t _Nullable inDispatchQueue,
-                                                    AudioObjectPropertyListenerBlock inListener) CF_REFINED_FOR_SWIFT;
+                                                    AudioObjectPropertyListenerBlock inListener)
+    CF_REFINED_FOR_SWIFT;
 
 /// Removes a block that was added with the same arguments, if there is one.
 extern OSStatus AudioObjectRemovePropertyListenerBlock(AudioObjectID inObjectID,
                                                        const AudioObjectPropertyAddress *inAddress,
                                                        dispatch_queue_t _Nullable inDispatchQueue,
-                                                       AudioObjectPropertyListenerBlock inListener) CF_REFINED_FOR_SWIFT;
+                                                       AudioObjectPropertyListenerBlock inListener)
+    CF_REFINED_FOR_SWIFT;
 
 // MARK: IOProcs
 
