@@ -7,6 +7,8 @@
 
 enum {
   BUFFERS = 3,
+  /// A busy machine records for longer, but what was played is in the first seconds.
+  MOST_SECONDS = 20,
   MOST_PACKETS = 4000,
   MOST_BYTES = 1 << 23
 };
@@ -48,7 +50,7 @@ static inline void packets_came(void *data, AudioQueueRef queue, AudioQueueBuffe
   sound *to = (sound *)data;
   const AudioStreamBasicDescription *format = &to->format;
   to->calls++;
-  if (count > 0) {
+  if (count > 0 && to->frames < MOST_SECONDS * RATE) {
     if (start->mSampleTime != to->frames) to->holes++;
     to->frames = start->mSampleTime;
     CHECK((packets == NULL) == (format->mBytesPerPacket > 0));

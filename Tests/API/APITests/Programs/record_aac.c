@@ -64,7 +64,7 @@ static void record_tone(AudioFormatID id, Float64 rate) {
   EQUAL(value, 0);
   EQUAL(take.holes, 0);
   EQUAL(take.frames, (Float64)take.count * take.format.mFramesPerPacket);
-  CHECK(take.frames >= TONE + 2048 && take.frames < 20 * RATE);
+  CHECK(take.frames >= TONE + 2048);
   let_time_pass();
   EQUAL(take.calls, calls);
   WORKS(AudioQueueDispose(source, true));
@@ -167,7 +167,7 @@ static void results(void) {
 }
 
 int main(void) {
-  card = open_card(25);
+  card = open_card(MOST_SECONDS + 5);
   graph = open_graph();
   aac();
   packets_of_one_size();
