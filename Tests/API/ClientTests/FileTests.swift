@@ -11,12 +11,11 @@ import Testing
     _ body: (ClientProgram, SoundFile, Kind, URL) throws -> String?
   ) throws {
     try withTemporaryFolder { folder in
-      let sounds = try Sounds(kinds, in: folder)
       for kind in kinds {
         for language in ClientProgram.Language.allCases where language == .c || kind == kinds[0] {
           let program = ClientProgram(name, language)
           for rate in rates {
-            let wrong = try body(program, sounds[kind, rate], kind, folder)
+            let wrong = try body(program, Sounds.file(kind, rate), kind, folder)
             #expect(wrong == nil, "\(program), \(rate) Hz, \(kind.rawValue): \(wrong ?? "")")
           }
         }

@@ -6,85 +6,76 @@ import Testing
 /// first frame to its last, sample by sample.
 @Suite(.tags(.server, .program), .serialized) struct ClientPlayerTests {
   @Test func aFilePlayerIsHeardWithoutPrimingAndRemainder() throws {
-    try play("player") { file, _ in file.sound }
+    try play("player") { file in file.sound }
   }
 
   @Test func aStreamFromASocketIsHeardPacketByPacket() throws {
-    try withTemporaryFolder { folder in
-      let sounds = try Sounds(Kind.streams, in: folder)
-      var cases = rates.flatMap { rate in
-        Kind.streams.map { Case(program: ClientProgram("stream"), kind: $0, rate: rate) }
-      }
-      cases.append(Case(program: ClientProgram("stream", .cxx), kind: .mp3, rate: 48000))
-      let wanted = try Dictionary(
-        uniqueKeysWithValues: cases.map {
-          ($0.description, try atDeviceRate(sounds[$0.kind, $0.rate].decoded, from: $0.rate))
-        })
-      let wrong = try onServers(cases) { item, lane in
-        let data = try Data(
-          contentsOf: URL(fileURLWithPath: sounds[item.kind, item.rate].path))
-        let sender = try SocketSender(data)
-        defer { withExtendedLifetime(sender) {} }
-        return try hear(item.program, on: lane, wanted[item.description]!) { ["\(sender.port)"] }
-      }
-      #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
+    var cases = rates.flatMap { rate in
+      Kind.streams.map { Case(program: ClientProgram("stream"), kind: $0, rate: rate) }
     }
+    cases.append(Case(program: ClientProgram("stream", .cxx), kind: .mp3, rate: 48000))
+    let wanted = try Dictionary(
+      uniqueKeysWithValues: cases.map {
+        ($0.description, try atDeviceRate(Sounds.file($0.kind, $0.rate).decoded, from: $0.rate))
+      })
+    let wrong = try onServers(cases) { item, lane in
+      let data = try Data(
+        contentsOf: URL(fileURLWithPath: Sounds.file(item.kind, item.rate).path))
+      let sender = try SocketSender(data)
+      defer { withExtendedLifetime(sender) {} }
+      return try hear(item.program, on: lane, wanted[item.description]!) { ["\(sender.port)"] }
+    }
+    #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
   }
 
   @Test func volumeAndTimeOfAFilePlayerAreHeard() throws {
-    try withTemporaryFolder { folder in
-      let sounds = try Sounds([.wave, .aac], in: folder)
-      let cases = rates.flatMap { rate in
-        [Kind.wave, .aac].map { Case(program: ClientProgram("player"), kind: $0, rate: rate) }
-      }
-      let wanted = try Dictionary(
-        uniqueKeysWithValues: cases.map {
-          let part = sounds[$0.kind, $0.rate].sound.prefix(frames: $0.rate / 2)
-          return ($0.description, try atDeviceRate(part.scaled(by: 0.25), from: $0.rate))
-        })
-      let wrong = try onServers(cases) { item, lane in
-        let path = sounds[item.kind, item.rate].path
-        let format = item.kind == .wave ? "lpcm" : "aac "
-        let told = """
-          \(path): '\(format)', \(item.rate) Hz, 2 channels
-          \(item.rate / 2) frames
-          running
-          stopped
-
-          """
-        return try hear(item.program, on: lane, wanted[item.description]!, output: told) {
-          ["-v", "0.25", "-t", "0.5", "-d", path]
-        }
-      }
-      #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
+    let cases = rates.flatMap { rate in
+      [Kind.wave, .aac].map { Case(program: ClientProgram("player"), kind: $0, rate: rate) }
     }
+    let wanted = try Dictionary(
+      uniqueKeysWithValues: cases.map {
+        let part = try Sounds.file($0.kind, $0.rate).sound.prefix(frames: $0.rate / 2)
+        return ($0.description, try atDeviceRate(part.scaled(by: 0.25), from: $0.rate))
+      })
+    let wrong = try onServers(cases) { item, lane in
+      let path = try Sounds.file(item.kind, item.rate).path
+      let format = item.kind == .wave ? "lpcm" : "aac "
+      let told = """
+        \(path): '\(format)', \(item.rate) Hz, 2 channels
+        \(item.rate / 2) frames
+        running
+        stopped
+
+        """
+      return try hear(item.program, on: lane, wanted[item.description]!, output: told) {
+        ["-v", "0.25", "-t", "0.5", "-d", path]
+      }
+    }
+    #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
   }
 
   #if RubberBand
     /// The time-pitch processor changes the samples, so the length and the level are compared.
     @Test func theRateOfAFilePlayerIsHeard() throws {
-      try withTemporaryFolder { folder in
-        let sounds = try Sounds([.wave], in: folder)
-        let file = sounds[.wave, 48000]
-        let cases = [Case(program: ClientProgram("player"), kind: .wave, rate: 48000)]
-        let wrong = try onServers(cases) { item, lane in
-          let (result, recording) = try lane.hear(item.program, ["-r", "1.25", file.path])
-          if result.status != 0 || result.errors != "" { return "\(result)" }
-          let heard = recording.samples[0]
-          guard let first = heard.firstIndex(where: { $0 != 0 }),
-            let last = heard.lastIndex(where: { $0 != 0 })
-          else { return "nothing is heard" }
-          let frames = last - first + 1
-          let expected = Int((Double(file.sound[0].count) / 1.25).rounded(.up))
-          func power(_ samples: [Float]) -> Double {
-            samples.reduce(0) { $0 + Double($1 * $1) } / Double(samples.count)
-          }
-          let decibels = 10 * log10(power(Array(heard[first...last])) / power(file.sound[0]))
-          return frames == expected && abs(decibels) < 1
-            ? nil : "\(frames) frames instead of \(expected), \(decibels) dB louder"
+      let file = try Sounds.file(.wave, 48000)
+      let cases = [Case(program: ClientProgram("player"), kind: .wave, rate: 48000)]
+      let wrong = try onServers(cases) { item, lane in
+        let (result, recording) = try lane.hear(item.program, ["-r", "1.25", file.path])
+        if result.status != 0 || result.errors != "" { return "\(result)" }
+        let heard = recording.samples[0]
+        guard let first = heard.firstIndex(where: { $0 != 0 }),
+          let last = heard.lastIndex(where: { $0 != 0 })
+        else { return "nothing is heard" }
+        let frames = last - first + 1
+        let expected = Int((Double(file.sound[0].count) / 1.25).rounded(.up))
+        func power(_ samples: [Float]) -> Double {
+          samples.reduce(0) { $0 + Double($1 * $1) } / Double(samples.count)
         }
-        #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
+        let decibels = 10 * log10(power(Array(heard[first...last])) / power(file.sound[0]))
+        return frames == expected && abs(decibels) < 1
+          ? nil : "\(frames) frames instead of \(expected), \(decibels) dB louder"
       }
+      #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
     }
   #endif
 
@@ -108,7 +99,7 @@ import Testing
   /// The second effect is the file itself, too: it begins later.
   @Test func aMixerInACallbackIsHeard() throws {
     let delay = 5001
-    try play("mixer", arguments: { [$0.path, "0", $0.path, "\(delay)"] }) { file, _ in
+    try play("mixer", arguments: { [$0.path, "0", $0.path, "\(delay)"] }) { file in
       file.sound.map { samples in
         (0..<samples.count + delay).map { frame in
           (frame < samples.count ? 0.5 * samples[frame] : 0)
@@ -119,12 +110,12 @@ import Testing
   }
 
   @Test func writesThatBlockAreHeard() throws {
-    try play("push") { file, _ in file.sound.roundedTo16Bits }
+    try play("push") { file in file.sound.roundedTo16Bits }
   }
 
   /// The engine plays at half its volume, and all packets.
   @Test func anEngineWithAMutexRoundEveryCallIsHeard() throws {
-    try play("engine") { file, _ in file.decoded.scaled(by: 0.5) }
+    try play("engine") { file in file.decoded.scaled(by: 0.5) }
   }
 }
 
@@ -140,27 +131,24 @@ private struct Case: Sendable, CustomStringConvertible {
 private func play(
   _ name: String, _ kinds: [Kind] = Kind.files,
   arguments: @escaping @Sendable (SoundFile) throws -> [String] = { [$0.path] },
-  expecting expected: (SoundFile, Sounds) throws -> [[Float]]
+  expecting expected: (SoundFile) throws -> [[Float]]
 ) throws {
-  try withTemporaryFolder { folder in
-    let sounds = try Sounds(kinds, in: folder)
-    var cases = rates.flatMap { rate in
-      kinds.map { Case(program: ClientProgram(name), kind: $0, rate: rate) }
-    }
-    cases.append(Case(program: ClientProgram(name, .cxx), kind: kinds[0], rate: 48000))
-    cases.append(Case(program: ClientProgram(name, .cxx), kind: kinds[3], rate: 44100))
-    let wanted = try Dictionary(
-      uniqueKeysWithValues: cases.map {
-        let file = sounds[$0.kind, $0.rate]
-        return ($0.description, try atDeviceRate(expected(file, sounds), from: $0.rate))
-      })
-    let wrong = try onServers(cases) { item, lane in
-      try hear(item.program, on: lane, wanted[item.description]!) {
-        try arguments(sounds[item.kind, item.rate])
-      }
-    }
-    #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
+  var cases = rates.flatMap { rate in
+    kinds.map { Case(program: ClientProgram(name), kind: $0, rate: rate) }
   }
+  cases.append(Case(program: ClientProgram(name, .cxx), kind: kinds[0], rate: 48000))
+  cases.append(Case(program: ClientProgram(name, .cxx), kind: kinds[3], rate: 44100))
+  let wanted = try Dictionary(
+    uniqueKeysWithValues: cases.map {
+      let file = try Sounds.file($0.kind, $0.rate)
+      return ($0.description, try atDeviceRate(expected(file), from: $0.rate))
+    })
+  let wrong = try onServers(cases) { item, lane in
+    try hear(item.program, on: lane, wanted[item.description]!) {
+      try arguments(Sounds.file(item.kind, item.rate))
+    }
+  }
+  #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
 }
 
 /// Runs a program and says how what is heard differs from `expected`; nil if it does not.

@@ -50,36 +50,45 @@ struct SoundFile: Sendable {
   let decoded: [[Float]]
 }
 
-/// Sound files for the tests of a suite, in a folder of their own.
-struct Sounds: Sendable {
-  let folder: URL
+/// Sound files for the tests of a process, in a folder of their own. Each is made when a test first asks for it. Any
+/// thread.
+final class Sounds: @unchecked Sendable {
+  private static let shared = Result { try Sounds() }
+
+  private let folder: URL
+  private let lock = NSLock()
   private var files: [String: SoundFile] = [:]
 
   /// Duration of the sound: several buffers of each program, the last one partial.
   static let seconds = 0.7
 
-  /// Writes files of some kinds at each rate.
-  init(_ kinds: [Kind], in folder: URL) throws {
-    self.folder = folder
-    for rate in rates {
-      let samples = Self.samples(rate: rate)
-      let source = folder.appendingPathComponent("source.wav").path
-      try writeWave(samples, rate: rate, to: source)
-      for kind in kinds {
-        let path = folder.appendingPathComponent("\(rate)-\(kind.rawValue)").path
-        try Self.convert(source, path, ["--format", kind.format])
-        if kind == .optimized { try Self.moveTablesToTheFront(path) }
-        let sound = kind.isPCM ? samples : try Self.sound(of: path)
-        let decoded = kind.isPCM ? samples : try Self.decoded(path)
-        files[Self.key(kind, rate)] = SoundFile(
-          path: path, rate: rate, sound: sound, decoded: decoded)
+  private init() throws {
+    folder = try makeTemporaryFolder()
+    atexit {
+      if case .success(let sounds) = Sounds.shared {
+        try? FileManager.default.removeItem(at: sounds.folder)
       }
     }
   }
 
-  private static func key(_ kind: Kind, _ rate: Int) -> String { "\(kind) \(rate)" }
-
-  subscript(kind: Kind, rate: Int) -> SoundFile { files[Self.key(kind, rate)]! }
+  static func file(_ kind: Kind, _ rate: Int) throws -> SoundFile {
+    let sounds = try shared.get()
+    return try sounds.lock.withLock {
+      let name = "\(rate)-\(kind.rawValue)"
+      if let file = sounds.files[name] { return file }
+      let samples = samples(rate: rate)
+      let source = sounds.folder.appendingPathComponent("source.wav").path
+      try writeWave(samples, rate: rate, to: source)
+      let path = sounds.folder.appendingPathComponent(name).path
+      try convert(source, path, ["--format", kind.format])
+      if kind == .optimized { try moveTablesToTheFront(path) }
+      let file = SoundFile(
+        path: path, rate: rate, sound: kind.isPCM ? samples : try sound(of: path),
+        decoded: kind.isPCM ? samples : try decoded(path))
+      sounds.files[name] = file
+      return file
+    }
+  }
 
   /// Returns two channels of 16-bit samples, none of them zero, as floats: two tones and noise.
   static func samples(rate: Int) -> [[Float]] {

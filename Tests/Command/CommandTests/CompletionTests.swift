@@ -29,7 +29,7 @@ import Testing
       ).write(to: program)
       chmod(program.path, 0o755)
       let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-      environment = playEnvironment(try pluginEnvironment(folder)).merging([
+      environment = playEnvironment(try pluginEnvironment()).merging([
         "PATH": "\(bin.path):\(path)", "TERM": "xterm", "HOME": folder.path,
         "XDG_CONFIG_HOME": folder.appendingPathComponent("config").path,
         "XDG_DATA_HOME": folder.appendingPathComponent("data").path,
@@ -223,7 +223,7 @@ import Testing
         builtProduct(named: "cuejack").path,
         ["---completion", "plugins", "info", "--", "positional@0", "3", "0"]
           + ["cuejack", "plugins", "info", "urn:cuejack"],
-        environment: try pluginEnvironment(folder).merging(["SAP_SHELL": shell.rawValue]) { $1 })
+        environment: try pluginEnvironment().merging(["SAP_SHELL": shell.rawValue]) { $1 })
       let mono = result.output.split(separator: "\n").first { $0.contains("plugins:limiter-mono") }
       #expect(
         mono == "urn:cuejack:plugins:limiter-mono\(shell == .fish ? "\tLimiter (mono)" : "")",

@@ -14,7 +14,7 @@ import Testing
     try withTemporaryFolder { folder in
       let runtime = folder.appendingPathComponent("run")
       mkdir(runtime.path, 0o700)
-      let environment = try pluginEnvironment(folder).merging([
+      let environment = try pluginEnvironment().merging([
         "XDG_RUNTIME_DIR": runtime.path, "TMPDIR": folder.path,
       ]) { $1 }
       try body(folder, runtime.appendingPathComponent("cuejack"), environment)

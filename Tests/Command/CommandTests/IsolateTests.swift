@@ -19,7 +19,7 @@ import Testing
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, coding: .f32, frames: 20_011)
       let chain = ["--plugin", "\(Self.amp):gain=-6", "--plugin", "\(Self.limiter):ceiling=-3"]
-      let environment = try pluginEnvironment(folder)
+      let environment = try pluginEnvironment()
       let sounds = try [[], ["--isolate", "all"], ["--isolate", Self.limiter]].enumerated().map {
         i, isolate in
         let out = folder.appendingPathComponent("out\(i).wav")
@@ -42,7 +42,7 @@ import Testing
         [
           [file.path, "--volume", "0.25", "--plugin", Self.limiter, "--isolate", Self.limiter]
             + ["--connect", "capture:in_1,capture:in_2"]
-        ], environment: pluginEnvironment(folder))
+        ], environment: pluginEnvironment())
       for channel in 0..<2 { recording.expect(channel, file.samples[channel].map { $0 * 0.25 }) }
       let result = recording.results[0]
       #expect(result.status == 0, "\(result)")
@@ -74,7 +74,7 @@ import Testing
       let player = try Playing(
         [file.path, "--loop", "--plugin", Self.amp, "--isolate", "all"]
           + (isTrusted ? ["--trust", "all"] : []) + ["--server", server.name], in: folder,
-        environment: pluginEnvironment(folder))
+        environment: pluginEnvironment())
       try player.wait(for: "start frame")
       let process = try #require(childProcesses(of: player.processIdentifier).first)
       let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
@@ -95,7 +95,7 @@ import Testing
       let player = try Playing(
         [file.path, "--loop", "--plugin", "\(Self.amp):gain=-20", "--isolate", "all"]
           + ["--server", server.name, "--connect", "capture:in_1"], in: folder,
-        environment: pluginEnvironment(folder))
+        environment: pluginEnvironment())
       try player.wait(for: "512 frames of latency")
       capture.arm()
       try #require(capture.wait(untilFrames: server.rate))
@@ -123,7 +123,7 @@ import Testing
       for signal in [SIGINT, SIGKILL] {
         let player = try Playing(
           [file.path, "--loop", "--plugin", Self.amp, "--isolate", "all", "--server", server.name],
-          in: folder, environment: pluginEnvironment(folder))
+          in: folder, environment: pluginEnvironment())
         try player.wait(for: "start frame")
         let processes = childProcesses(of: player.processIdentifier)
         #expect(processes.count == 2)

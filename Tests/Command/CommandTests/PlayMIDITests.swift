@@ -23,7 +23,7 @@ import Testing
           "--plugin", Self.amp, "--plugin", Self.fifths, "--plugin", Self.amp,
           "--map", "cc7@1=1:gain:-20..20", "--learn", "3:gain:-10..10", "--midi-in", "keys:out",
           "--midi-out", "listener:in",
-        ], in: folder, environment: pluginEnvironment(folder))
+        ], in: folder, environment: pluginEnvironment())
       try player.wait(for: "move a controller for 3:gain:-10.0..10.0")
       try player.wait(for: "start frame")
       // Both controllers move to an end before the sound, and the learned one again within it.

@@ -18,7 +18,7 @@ import Testing
       let out = folder.appendingPathComponent("out.wav").path
       let result = try play(
         arguments + ["--render", out],
-        environment: pluginEnvironment(folder).merging(["JACK_NO_START_SERVER": "1"]) { $1 })
+        environment: pluginEnvironment().merging(["JACK_NO_START_SERVER": "1"]) { $1 })
       #expect(result.status == 0 && result.errors == "", "\(result)")
       #expect(result.output == "\(out): wrote \(frames) frames\n")
       let raw = folder.appendingPathComponent("out.raw").path
@@ -76,7 +76,7 @@ import Testing
           [stereo.path, mono.path, "--volume", "0.25"]
             + ["--plugin", "\(Self.amp):gain=-6", "--plugin", "urn:cuejack:plugins:limiter"]
             + toCapture
-        ], environment: pluginEnvironment(folder))
+        ], environment: pluginEnvironment())
       for channel in 0..<2 {
         let sum = stereo.samples[channel].indices.map { frame in
           stereo.samples[channel][frame] * 0.25
@@ -119,13 +119,13 @@ import Testing
       let file = try WaveFile("a.wav", in: folder, frames: 1000)
       let out = folder.appendingPathComponent("out.wav").path
       let result = try play(
-        [file.path, "--plugin", plugin, "--render", out], environment: pluginEnvironment(folder))
+        [file.path, "--plugin", plugin, "--render", out], environment: pluginEnvironment())
       #expect(result.status == 1 && result.errors.contains(message), "\(result)")
       #expect(!FileManager.default.fileExists(atPath: out))
       let server = try JackDaemon()
       let live = try play(
         [file.path, "--plugin", plugin, "--server", server.name],
-        environment: pluginEnvironment(folder))
+        environment: pluginEnvironment())
       #expect(live.status == 1 && live.errors.contains(message), "\(live)")
     }
   }

@@ -297,7 +297,7 @@ import Testing
       let paths = files.map { folder.appendingPathComponent($0).path }
       let result = try play(
         paths + plugins + ["--seconds", "1", "--server", server.name],
-        environment: pluginEnvironment(folder))
+        environment: pluginEnvironment())
       #expect(result.status == 0, "\(result.errors)")
       let starts = result.output.matches(of: #/played (\d+) frames from frame (\d+)/#)
       #expect(starts.count == 3)

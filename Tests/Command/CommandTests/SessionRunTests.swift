@@ -13,7 +13,7 @@ import Testing
         at: repository.appendingPathComponent("sessions/\(name)"), to: session)
       let jack = try JackDaemon(rate: 48000, period: 1024)
       let cuejack = try builtProduct(named: "cuejack").path
-      var environment = try pluginEnvironment(folder)
+      var environment = try pluginEnvironment()
       environment["NSM_URL"] = ""
       let result = try run(
         cuejack,

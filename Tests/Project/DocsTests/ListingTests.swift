@@ -218,7 +218,7 @@ import Testing
       let converted = try run(cuejack, ["convert", "tone.wav", "chords.caf"], folder: folder)
       try #require(converted.status == 0, "\(converted.errors)")
       let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-      var environment = playEnvironment(try pluginEnvironment(folder))
+      var environment = playEnvironment(try pluginEnvironment())
       environment["PATH"] = "\(builtProducts.path):\(path)"
       try expectSound { server in
         for command in commands {

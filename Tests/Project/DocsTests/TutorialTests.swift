@@ -33,7 +33,7 @@ import Testing
     let card = try CaptureClient(on: jack, capacity: 48000)
     try withTemporaryFolder { folder in
       try makeSounds(in: folder)
-      var environment = playEnvironment(try pluginEnvironment(folder)).merging(jack.environment) {
+      var environment = playEnvironment(try pluginEnvironment()).merging(jack.environment) {
         $1
       }
       environment["PATH"] =

@@ -10,7 +10,7 @@ import Testing
       let stage = try Stage(sink)
       let player = try Playing(
         [file.path, "--plugin", "urn:cuejack:plugins:limiter"], in: folder,
-        environment: stage.daemon.environment.merging(try pluginEnvironment(folder)) { $1 })
+        environment: stage.daemon.environment.merging(try pluginEnvironment()) { $1 })
       try player.wait(for: "240 frames of latency")
       try player.wait(for: "start frame")
       // The event thread sets the latencies a little later.
@@ -54,7 +54,7 @@ import Testing
       try #require(built.status == 0, "\(built)")
       let file = try WaveFile("a.wav", in: folder, frames: 192_000)
       let daemon = try PipeWireDaemon()
-      let environment = daemon.environment.merging(try pluginEnvironment(folder)) { $1 }
+      let environment = daemon.environment.merging(try pluginEnvironment()) { $1 }
       let player = try Playing(
         [file.path, "--plugin", "urn:cuejack:plugins:limiter"], in: folder,
         environment: environment.merging(["LD_PRELOAD": library.path, "NOTES": notes.path]) { $1 })

@@ -89,11 +89,19 @@ package func cuejack(
   }
 }
 
-/// Builds Cuejack's plugins and returns an environment that finds them and Debian's. `folder` holds the
-/// cache of validation results.
-package func pluginEnvironment(_ folder: URL) throws -> [String: String] {
+/// Builds Cuejack's plugins, once, and returns an environment that finds them and Debian's. The tests of a process
+/// share a cache of validation results.
+package func pluginEnvironment() throws -> [String: String] { try pluginFolders.get() }
+
+private let pluginFolders: Result<[String: String], any Error> = Result {
   let built = repository.appendingPathComponent(".build/lv2").path
   let made = try run("make", ["-C", "Plugins", "OUT=\(built)"], folder: repository)
   guard made.status == 0 else { throw SupportError("\(made.output)\(made.errors)") }
-  return ["LV2_PATH": "\(built):/usr/lib/lv2", "XDG_CACHE_HOME": folder.path]
+  let cache = try makeTemporaryFolder()
+  atexit {
+    if case .success(let folders) = pluginFolders {
+      try? FileManager.default.removeItem(atPath: folders["XDG_CACHE_HOME"]!)
+    }
+  }
+  return ["LV2_PATH": "\(built):/usr/lib/lv2", "XDG_CACHE_HOME": cache.path]
 }

@@ -1,25 +1,24 @@
 import Foundation
 
-/// One installation and the programs built against it, for the tests of one process.
+/// One installation and the programs built against it: for all processes of the gate, else for the tests of one process.
 package final class ProgramBuilds: Sendable {
   package static let shared = Result { try ProgramBuilds() }
 
   private let folder: URL
-  /// The folder that Cuejack is installed to: that of the gate if it has made one, for all processes of the tests.
+  /// The folder that Cuejack is installed to.
   package let installation: URL
-  /// Held while a program is built.
-  private let lock = NSLock()
 
   init() throws {
+    if let made = ProcessInfo.processInfo.environment["CUEJACK_INSTALLATION"] {
+      installation = URL(fileURLWithPath: made)
+      folder = installation.deletingLastPathComponent().appendingPathComponent("programs")
+      return
+    }
     folder = try makeTemporaryFolder()
     atexit {
       if case .success(let builds) = ProgramBuilds.shared {
         try? FileManager.default.removeItem(at: builds.folder)
       }
-    }
-    if let made = ProcessInfo.processInfo.environment["CUEJACK_INSTALLATION"] {
-      installation = URL(fileURLWithPath: made)
-      return
     }
     installation = folder.appendingPathComponent("installed")
     let made = try run(
@@ -36,17 +35,23 @@ package final class ProgramBuilds: Sendable {
     return result.output.split(whereSeparator: \.isWhitespace).map(String.init)
   }
 
+  /// Makes a file, unless another test or process has made it.
+  private func make(_ file: URL, _ body: () throws -> Void) throws -> URL {
+    try FileManager.default.createDirectory(
+      at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+    let lock = open(file.path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    defer { close(lock) }
+    guard flock(lock, LOCK_EX) == 0 else { throw SupportError("\(file.path) cannot be locked") }
+    if !FileManager.default.fileExists(atPath: file.path) { try body() }
+    return file
+  }
+
   /// Builds a program, once; its recording half is plain C, and needs JACK's flags.
   package func build(_ source: String, isSanitized: Bool) throws -> URL {
-    lock.lock()
-    defer { lock.unlock() }
     let programs = repository.appendingPathComponent("Tests/API/APITests/Programs")
     let support = repository.appendingPathComponent("Tests/Support/CTestSupport")
     let name = String(source.prefix { $0 != "." })
     let work = folder.appendingPathComponent(isSanitized ? "sanitized" : "plain")
-    try FileManager.default.createDirectory(at: work, withIntermediateDirectories: true)
-    let binary = work.appendingPathComponent(name)
-    if FileManager.default.fileExists(atPath: binary.path) { return binary }
     let clang = try flags("--variable=clang", "AudioToolbox")[0]
     let options =
       ["-g", "-Wall", "-Wextra", "-Werror", "-I", support.appendingPathComponent("include").path]
@@ -56,37 +61,34 @@ package final class ProgramBuilds: Sendable {
       guard result.status == 0 else { throw SupportError(result.errors) }
     }
     let objects = try ["Clients", "Lockstep"].map { source in
-      let object = work.appendingPathComponent("\(source).o").path
-      if !FileManager.default.fileExists(atPath: object) {
-        try compile(
-          clang,
-          ["-O2", "-c", support.appendingPathComponent("\(source).c").path, "-o", object])
-      }
-      return object
+      let object = work.appendingPathComponent("\(source).o")
+      return try make(object) {
+        let file = support.appendingPathComponent("\(source).c").path
+        try compile(clang, ["-O2", "-c", file, "-o", object.path])
+      }.path
     }
-    try compile(
-      clang + (source.hasSuffix(".cc") ? "++" : ""),
-      [programs.appendingPathComponent(source).path]
-        + flags("--cflags", "AudioToolbox") + ["-x", "none"] + objects + ["-o", binary.path]
-        + flags("--libs", "AudioToolbox", "jack") + ["-lm", "-fuse-ld=lld"])
-    return binary
+    let binary = work.appendingPathComponent(name)
+    return try make(binary) {
+      try compile(
+        clang + (source.hasSuffix(".cc") ? "++" : ""),
+        [programs.appendingPathComponent(source).path]
+          + flags("--cflags", "AudioToolbox") + ["-x", "none"] + objects + ["-o", binary.path]
+          + flags("--libs", "AudioToolbox", "jack") + ["-lm", "-fuse-ld=lld"])
+    }
   }
 
-  /// Builds a client program in one language, once, with the flags of the installation only.
+  /// Builds a client program in one language, once, with the flags of the installation only. The linker is the fast one.
   package func build(_ client: ClientProgram) throws -> URL {
-    lock.lock()
-    defer { lock.unlock() }
-    let work = folder.appendingPathComponent(client.language.rawValue)
-    let binary = work.appendingPathComponent(client.name)
-    if FileManager.default.fileExists(atPath: binary.path) { return binary }
-    try FileManager.default.createDirectory(at: work, withIntermediateDirectories: true)
-    let compiler = try flags("--variable=clang", "AudioToolbox")[0]
-    let result = try run(
-      compiler + (client.language == .c ? "" : "++"),
-      ["-g", "-Wall", "-Wextra", "-Werror", "-x", client.language.rawValue, client.source.path]
-        + flags("--cflags", "--libs", "AudioToolbox") + ["-o", binary.path])
-    guard result.status == 0 else { throw SupportError("\(client): \(result.errors)") }
-    return binary
+    let binary = folder.appendingPathComponent("\(client.language.rawValue)/\(client.name)")
+    return try make(binary) {
+      let compiler = try flags("--variable=clang", "AudioToolbox")[0]
+      let result = try run(
+        compiler + (client.language == .c ? "" : "++"),
+        ["-g", "-Wall", "-Wextra", "-Werror", "-fuse-ld=lld", "-x", client.language.rawValue]
+          + [client.source.path]
+          + flags("--cflags", "--libs", "AudioToolbox") + ["-o", binary.path])
+      guard result.status == 0 else { throw SupportError("\(client): \(result.errors)") }
+    }
   }
 
   /// Builds a program of `Tests/API/SwiftPrograms`, once, in a language mode and with the flags of the installation only.

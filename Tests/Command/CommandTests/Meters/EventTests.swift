@@ -172,7 +172,7 @@ import Testing
       #expect(made.status == 0)
       let out = folder.appendingPathComponent("out.wav").path
       let arguments = [tone, "--plugin", "eg-amp:gain=-6", "--loudness", "--render", out]
-      let environment = try pluginEnvironment(folder)
+      let environment = try pluginEnvironment()
       let result = try play(arguments + ["--json"], environment: environment)
       #expect(result.status == 0 && result.errors == "", "\(result)")
       let events = try events(result.output)

@@ -28,7 +28,7 @@ import Testing
       on: jack, name: "card", capacity: 60 * 48000, isSoundCard: true)
     try withTemporaryFolder { folder in
       try makeSounds(in: folder)
-      let plugins = try pluginEnvironment(folder)
+      let plugins = try pluginEnvironment()
       try body(
         Story(in: folder, environment: plugins.merging(jack.environment) { $1 }), jack, card)
     }

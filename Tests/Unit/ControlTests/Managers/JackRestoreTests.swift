@@ -140,7 +140,7 @@ import Testing
       defer { withExtendedLifetime(emitter) {} }
       let capture = try CaptureClient(on: jack, channels: 3, capacity: 40 * 48000)
       let path = try make(in: folder)
-      var environment = try pluginEnvironment(folder).merging(jack.environment) { $1 }
+      var environment = try pluginEnvironment().merging(jack.environment) { $1 }
       environment["PATH"] =
         "\(builtProducts.path):\(ProcessInfo.processInfo.environment["PATH"] ?? "")"
       environment["XDG_RUNTIME_DIR"] = folder.path

@@ -117,7 +117,7 @@ import Testing
       _ = try SessionStore(creating: folder.path + "/s", document)
       let program = try ManagedProgram(
         ["session", "run", folder.path + "/s", "--no-connect"],
-        environment: try pluginEnvironment(folder).merging(jack.environment) { $1 },
+        environment: try pluginEnvironment().merging(jack.environment) { $1 },
         executable: builtProduct(named: "cuejack").path)
       _ = try program.value(after: "session: server")
       for port in ["plain_1", "late_1", "late_2"] {
