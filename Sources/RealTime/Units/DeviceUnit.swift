@@ -291,8 +291,8 @@ package struct DeviceUnit: ~Copyable {
     frames: Int, isSilent: inout Bool
   ) -> Int32 {
     let list = unsafe setup.pointee.inputs[0].list
-    let isHeard = unsafe !setup.pointee.hasStopped
-    if isHeard {
+    let isTold = unsafe !setup.pointee.hasStopped
+    if isTold {
       unsafe setup.pointee.notify(
         UInt32(cue_render_is_before), time, bus: 0, frames: frames, list)
     }
@@ -301,7 +301,7 @@ package struct DeviceUnit: ~Copyable {
       status == 0
       ? cue_render_is_after
       : cue_render_is_after | cue_render_has_failed
-    if isHeard {
+    if isTold {
       unsafe setup.pointee.notify(UInt32(after), time, bus: 0, frames: frames, list)
     }
     return status

@@ -25,9 +25,9 @@ package struct JackServer: Server {
     return server
   }
 
-  /// Seconds that a question and other calls wait for a server that does not read their request: one that
-  /// begins reads none yet.
-  static let (questionSeconds, callSeconds) = (0.7, 5.0)
+  /// Seconds that a question and other calls wait for a server that does not read their request. One that begins
+  /// reads none yet, nor does one that waits for a client that has gone, for five seconds.
+  static let (questionSeconds, callSeconds) = (0.7, 9.0)
 
   /// Creates a reference to the server called `name`, which must be running. Nil is the default
   /// server, which is started if it does not run.
