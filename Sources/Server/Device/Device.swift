@@ -285,6 +285,8 @@ package final class Device: Sendable {
 
   /// Ports of which somebody has ended a connection to the sound card that nobody had asked for.
   package var endedDefaults: Set<String> { connections.endedDefaults }
+  /// Ports of which somebody has ended a connection that was to last.
+  package var endedPorts: Set<String> { connections.endedPorts }
 
   /// Remembers all connections that exist, whoever made them when.
   package func keepConnections() { connections.keepAll() }

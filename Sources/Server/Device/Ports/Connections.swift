@@ -76,6 +76,8 @@ final class Connections: Sendable {
 
   /// Ports of which somebody has ended a connection to the sound card that nobody had asked for.
   var endedDefaults: Set<String> { patchbay.withLock { $0.endedDefaults } }
+  /// Ports of which somebody has ended a connection that was to last.
+  var endedPorts: Set<String> { patchbay.withLock { $0.endedPorts } }
 
   /// Remembers all connections that exist as those of people.
   func keepAll() {
