@@ -88,15 +88,36 @@ package final class RemoteClient {
     }
   }
 
+  /// Nanoseconds between two pings that look for lost packets.
+  private static let probePause: UInt64 = 15_000_000_000
+
   /// Seconds that a session may take for what it is asked, as long as it lives.
   private static let longest = 600.0
 
-  /// Sends a message and a ping in one packet, and asks from time to time whether the session lives.
+  /// Times that a question is asked if an answer was lost.
+  private static let tries = 4
+
+  /// Asks, and asks again if a packet was lost and the message only asks.
+  private func ask(_ message: OSCMessage) throws(RemoteError) -> [OSCMessage] {
+    let isQuestion = ["/cuejack/get", "/cuejack/list"].contains(message.address)
+    for _ in 1..<(isQuestion ? Self.tries : 1) {
+      do throws(RemoteError) { return try askOnce(message) } catch {
+        guard case .lost = error else { throw error }
+      }
+    }
+    return try askOnce(message)
+  }
+
+  /// Sends a message and a ping in one packet, and asks from time to time whether the session lives. With the first
+  /// of these questions goes another ping: if its pong comes and that of the message does not, that was lost.
   ///
   /// - Returns: The answers that came before the pong.
   /// - Throws: The first error among them, or why no pong came.
-  private func ask(_ message: OSCMessage) throws(RemoteError) -> [OSCMessage] {
+  private func askOnce(_ message: OSCMessage) throws(RemoteError) -> [OSCMessage] {
     number &+= 1
+    /// Host time until which the answer may still follow; nil until the second pong comes.
+    var lossEnds: UInt64?
+    var nextProbe: UInt64 = 0
     try send([message, OSCMessage("/cuejack/ping", .int(number))])
     var answers: [OSCMessage] = []
     let begin = HostTime.now
@@ -113,6 +134,7 @@ package final class RemoteClient {
           continue
         }
         if message.address == "/cuejack/pong" {
+          if message.arguments == [.int(-number)] { lossEnds = lossEnds ?? HostTime.now + pause }
           guard message.arguments == [.int(number)] else { continue }
           for answer in answers where answer.address == "/cuejack/error" && answer.types == "ss" {
             throw .refused(answer.arguments[0].text ?? "", answer.arguments[1].text ?? "")
@@ -121,9 +143,14 @@ package final class RemoteClient {
         }
         answers.append(message)
       }
-      if HostTime.now >= nextQuestion {
-        nextQuestion = HostTime.now + pause
-        try send([OSCMessage("/cuejack/alive")])
+      let now = HostTime.now
+      if let lossEnds, now >= lossEnds { throw .lost(session) }
+      if now >= nextQuestion {
+        nextQuestion = now + pause
+        // The second ping may be lost, too. A session lets few of them wait.
+        let probes = now >= nextProbe ? [OSCMessage("/cuejack/ping", .int(-number))] : []
+        if !probes.isEmpty { nextProbe = now + Self.probePause }
+        try send([OSCMessage("/cuejack/alive")] + probes)
       }
     }
     throw .silent(session, HostTime.now < end ? patience : Self.longest)

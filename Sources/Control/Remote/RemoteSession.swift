@@ -101,6 +101,8 @@ package enum RemoteError: Error, Hashable, Sendable, CustomStringConvertible {
   case refused(String, String)
   /// The session does not answer: its address, and the seconds that it was given.
   case silent(OSCAddress, Double)
+  /// The session answers, but not to a message: the message or its answer was lost on the way.
+  case lost(OSCAddress)
   /// No program receives at the session's address.
   case gone(OSCAddress)
   /// The socket or the resolver failed.
@@ -111,6 +113,8 @@ package enum RemoteError: Error, Hashable, Sendable, CustomStringConvertible {
     case .refused(let address, let reason): "\(address): \(reason)"
     case .silent(let address, let seconds):
       "the session at \(address) does not answer in \(seconds) seconds" + Self.likelyCause(address)
+    case .lost(let address):
+      "a message to the session at \(address), or its answer, was lost: what it asks for may be done or not"
     case .gone(let address):
       address.isLoopback
         ? "the session at \(address) has gone"

@@ -518,6 +518,50 @@ final class RecordingTarget: RemoteSession {
     }
   }
 
+  /// Passes packets on between clients and a session, but for one of them.
+  private final class LossyRelay: Sendable {
+    private let server: OSCServer
+    var port: UInt16 { server.socket.port }
+
+    init(to session: OSCAddress, dropping lost: Int) throws {
+      let socket = try OSCSocket()
+      let state = Mutex((client: OSCAddress?.none, count: 0))
+      server = try OSCServer(
+        on: socket, named: "relay",
+        .init { bytes, source in
+          let (destination, count) = state.withLock { state in
+            state.count += 1
+            if source != session { state.client = source }
+            return (source == session ? state.client : session, state.count)
+          }
+          if count != lost, let destination { try? socket.send(bytes: bytes, to: destination) }
+        })
+    }
+
+    deinit { server.end() }
+  }
+
+  @Test("a lost packet is noticed: a question is asked again", arguments: [1, 2])
+  func lostPackets(lost: Int) throws {
+    let target = RecordingTarget()
+    let server = try RemoteServer(target)
+    defer { server.end() }
+    func client() throws -> (LossyRelay, RemoteClient) {
+      let relay = try LossyRelay(to: OSCAddress(port: server.port), dropping: lost)
+      return (relay, try RemoteClient(of: OSCAddress(port: relay.port), patience: 60))
+    }
+    let (relay, asking) = try client()
+    #expect(try asking.values(of: "/cuejack/count").map(\.arguments) == [[.int(3)]])
+    // Nobody knows whether an action was performed.
+    let (other, acting) = try client()
+    let error = #expect(throws: RemoteError.self) { try acting.send(OSCMessage("/cuejack/start")) }
+    #expect(error == .lost(OSCAddress(port: other.port)))
+    #expect(target.calls.count == lost - 1)
+    try acting.send(OSCMessage("/cuejack/start"))
+    #expect(target.calls.count == lost)
+    withExtendedLifetime(relay) {}
+  }
+
   @Test func aPublishedSessionIsFoundUntilItEnds() throws {
     let name = "session \(UUID().uuidString.prefix(8))"
     let report = SessionReport(client: name, server: "s", port: 4711, path: "/a/b")
