@@ -59,6 +59,9 @@ package struct Voice: ~Copyable {
   package let clock = VoiceClock()
   /// Frames of entries that have been played.
   package let playedFrames = Atomic<UInt64>(0)
+  /// Set while a thread converts entries ahead: it follows the frames that are played, and has to know when
+  /// entries run short although none of them has ended.
+  package let tellsShortage = Atomic<Bool>(false)
   /// Frames of silence played because no entry was queued.
   package let starvedFrames = Atomic<UInt64>(0)
   /// Number of times that a run began such a silence.

@@ -67,7 +67,9 @@ extension Voice {
       silence(from: 0, to: frames)
       return false
     }
-    return unsafe cycle(time, outputs, &state.pointee)
+    let happened = unsafe cycle(time, outputs, &state.pointee)
+    return happened
+      || tellsShortage.load(ordering: .relaxed) && lacksEntries(for: 2 &* frames)
   }
 
   /// Plays one cycle into the planes. Changes the state in place: copies of it would take longer than
