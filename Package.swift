@@ -297,8 +297,7 @@ let package = Package(
       name: "AudioUnitsTests",
       dependencies: [
         "AudioUnits", "CProbe", "CRealTime", "Graph", "Hardware", "PluginHost", "RealTime",
-        "Server",
-        "TestSupport",
+        "Server", "System", "TestSupport",
       ],
       path: "Tests/Unit/AudioUnitsTests", swiftSettings: relaxed),
     .target(

@@ -57,6 +57,8 @@ package final class HardwareDevice: Sendable {
   private let lastObserver = Atomic<UInt64>(0)
   let wasAlive = Atomic<Bool>(true)
   let running = Atomic<Int>(0)
+  /// Set once the log has told why an output unit is silent, until a function starts.
+  let hasToldLoss = Atomic<Bool>(false)
 
   /// Seconds after which a client that nothing needs is closed.
   private static let idleSeconds = 10.0
@@ -211,7 +213,8 @@ package final class HardwareDevice: Sendable {
 
   /// Lets cycles call a function, unless it was removed.
   private func begin(_ function: IOFunction) -> Bool {
-    state.withLock { _ in
+    hasToldLoss.store(false, ordering: .relaxed)
+    return state.withLock { _ in
       if function.isRemoved { return false }
       unsafe function.slot.pointee.endDrain()
       if unsafe function.slot.pointee.setRunning(true) {

@@ -15,6 +15,7 @@ package struct Log: LogHandler {
   private struct Setting {
     var level = wantedLevel ?? .error
     var write: Write = { Log.writeToStandardError($1) }
+    var tellsLosses = true
   }
   private static let setting = Mutex(Setting())
 
@@ -30,9 +31,15 @@ package struct Log: LogHandler {
 
   /// Sends all later messages from `level` on to `write`, which may be called on several threads at
   /// once.
-  package static func set(level: Logger.Level, write: @escaping Write) {
-    setting.withLock { $0 = Setting(level: level, write: write) }
+  ///
+  /// - Parameter tellsLosses: False if the program tells of servers that go away and come back itself.
+  package static func set(
+    level: Logger.Level, tellsLosses: Bool = true, write: @escaping Write
+  ) {
+    setting.withLock { $0 = Setting(level: level, write: write, tellsLosses: tellsLosses) }
   }
+
+  package static var tellsLosses: Bool { setting.withLock { $0.tellsLosses } }
 
   /// Writes a line to standard error in the format of the log.
   private static func writeToStandardError(_ text: String) {

@@ -157,7 +157,7 @@ final class Converter: @unchecked Sendable {
       replay = Replay()
       beginAnew()
     }
-    guard state.resets == 0, let item = state.waiting.first,
+    guard state.resets == 0, !state.part.changesConverter, let item = state.waiting.first,
       state.inRing.count < Self.mostEntries
     else {
       return nil

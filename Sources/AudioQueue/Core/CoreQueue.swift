@@ -48,15 +48,15 @@ extension CoreQueue {
 
   package func whenDisposed(_ body: @escaping @Sendable () -> Void) { core.whenDisposed(body) }
 
-  /// True from the first frame of a run to its last, and for a recording queue until its last buffer
-  /// is delivered. A callback about a change sees the value that it reports, even if a short run is
+  /// True from the first frame of a run to its last, also while the server is gone in between, and for a
+  /// recording queue until its last buffer is delivered. A callback about a change sees the value that it reports, even if a short run is
   /// over by then.
   package var isRunning: Bool {
     state.read { state in
       if state.isInCallback, case .isRunning(let value, _) = state.delivering?.notice {
         return value
       }
-      return state.isRunning || state.part.isEnding
+      return state.isRunning || state.isInterrupted || state.part.isEnding
     }
   }
 
@@ -102,7 +102,8 @@ extension CoreQueue {
   }
 
   package func deviceCannotReturn() {
-    control.withLock { state.change { $0.presence = .unusable } }
+    control.withLock { state.change { $0.giveUpServer() } }
+    context.wake()
   }
 
   /// The queue's time; see `Queue`. It stops while the queue is paused, and advances while no buffer

@@ -240,7 +240,7 @@ final class QueueCore<Part: QueuePart>: Sendable {
   /// Allocates a buffer of `capacity` bytes for at most `packets` packets; 0 for as many as fit.
   func allocateBuffer(capacity: Int, packets: Int) throws(QueueError) -> QueueBuffer {
     let id = try state.change { state throws(QueueError) in
-      try state.checkUsable()
+      try state.checkReturns()
       defer { state.nextBuffer += 1 }
       return state.nextBuffer
     }

@@ -99,12 +99,15 @@ protocol QueuePart: SendableMetatype {
   var runsOver: Int { get }
   /// Records that the app is about to be told whether the queue runs.
   mutating func willTell(isRunning: Bool, runsOver: Int)
+  /// Counts all runs that were requested as over.
+  mutating func endRuns()
 }
 
 extension QueuePart {
   var isOffline: Bool { false }
   var isEnding: Bool { false }
   var runsOver: Int { 0 }
+  mutating func endRuns() {}
 }
 
 /// The state of a queue, protected by its monitor.
@@ -113,7 +116,7 @@ struct QueueState<Part: QueuePart> {
   var part: Part
 
   var phase = QueuePhase.idle
-  /// The value of the `isRunning` property, updated from the events of the process thread.
+  /// True while a run is under way on the server, updated from the events of the process thread.
   var isRunning = false
   /// The time of the latest start that was not deferred to the end of a run.
   var start = StartPoint(.atOnce)
@@ -161,6 +164,9 @@ struct QueueState<Part: QueuePart> {
   /// True while the server is gone, or if the queue could not return to it.
   var isLost: Bool { presence != .here }
 
+  /// True while the server is gone during a run, which goes on when it is back.
+  var isInterrupted: Bool { presence == .gone(interruptsRun: true) }
+
   /// True if there is no run and none was requested.
   var isIdle: Bool { phase.isIdle && !isRunning }
 
@@ -175,10 +181,16 @@ struct QueueState<Part: QueuePart> {
     return delivering.thread == pthread_self()
   }
 
-  /// Throws if the queue accepts no more calls.
+  /// Throws unless the server is there.
   func checkUsable() throws(QueueError) {
     try checkNotDisposed()
     if isLost { throw .invalidated }
+  }
+
+  /// Throws if the queue accepts no more calls, even of those that need no server.
+  func checkReturns() throws(QueueError) {
+    try checkNotDisposed()
+    if presence == .unusable { throw .invalidated }
   }
 
   /// Throws if the queue has been disposed of or a disposal is pending.
@@ -217,25 +229,35 @@ struct QueueState<Part: QueuePart> {
 
   // MARK: The server
 
-  /// Records that the server is gone.
-  mutating func leaveServer(at times: LastTimes, interruptsRun: Bool) {
+  /// Records that the server is gone. For the app, a run that is under way goes on.
+  mutating func leaveServer(at times: LastTimes) {
     lastTimes = times
     switch presence {
-    case .here: presence = .gone(interruptsRun: interruptsRun)
-    case .gone(let before): presence = .gone(interruptsRun: before || interruptsRun)
+    case .here: presence = .gone(interruptsRun: isRunning)
+    case .gone(let before): presence = .gone(interruptsRun: before || isRunning)
     case .unusable: break
     }
+    isRunning = false
   }
 
-  /// Forgets that a run was under way when the server went away.
-  mutating func forgetInterruptedRun() {
-    if case .gone = presence { presence = .gone(interruptsRun: false) }
+  /// Records that the run is over, and notifies the app.
+  mutating func endRun() {
+    guard isRunning || isInterrupted else { return }
+    if isInterrupted { presence = .gone(interruptsRun: false) }
+    setRunning(false)
+  }
+
+  /// Records that the queue cannot return to its server: a run is over then.
+  mutating func giveUpServer() {
+    part.endRuns()
+    endRun()
+    presence = .unusable
   }
 
   /// Records that the server is back. An interrupted run goes on.
   mutating func returnToServer() {
     guard case .gone(let interruptsRun) = presence else { return }
     presence = .here
-    if interruptsRun { setRunning(true) }
+    isRunning = interruptsRun
   }
 }

@@ -80,7 +80,7 @@ extension OutputQueue {
   /// decode buffer. Requires time-pitch to be enabled.
   package func change(_ changes: TimePitchChanges) throws(QueueError) {
     try state.change { state throws(QueueError) in
-      try state.checkUsable()
+      try state.checkReturns()
       guard state.part.settings.isTimePitchEnabled else { throw .invalidParameter }
       state.part.timePitch.follow(changes)
     }

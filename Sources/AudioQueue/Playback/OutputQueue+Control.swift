@@ -19,6 +19,9 @@ extension OutputQueue {
       // A start "now" begins on the first frame that the connections carry, on all channels
       // together.
       if time == .atOnce { try awaitHeard(on: device) }
+      state.change { state in
+        if state.part.endsEmpty { appendEnd(&state, evenOfNothing: true) }
+      }
       awaitConversion()
       // Offline there is no clock for a start time.
       let start = StartPoint(state.read { $0.part.isOffline } ? .atOnce : time)
@@ -69,7 +72,7 @@ extension OutputQueue {
 
   /// Pauses the queue. It keeps its buffers and its time.
   package func pause() throws(QueueError) {
-    try core.controlled { () throws(QueueError) in
+    try core.controlled(evenIfLost: true) { () throws(QueueError) in
       guard state.read({ $0.phase == .started }) else { return }
       try core.holding { unsafe memory.voice.pointee.pause() }
       state.change { state in
@@ -87,7 +90,7 @@ extension OutputQueue {
   ///
   /// Before a start the buffers stay enqueued: the run that plays them ends with them.
   package func stopAfterPlaying() throws(QueueError) {
-    try core.controlled { () throws(QueueError) in
+    try core.controlled(evenIfLost: true) { () throws(QueueError) in
       state.change { state in
         readEvents(&state)
         appendEnd(&state)
@@ -96,18 +99,23 @@ extension OutputQueue {
     deliverEvents()
   }
 
-  /// Enqueues the end of the run, unless it is the last item already.
-  private func appendEnd(_ state: inout PlaybackState) {
+  /// Enqueues the end of the run, unless it is the last item already. Without buffers and without a run there is
+  /// nothing to end but the first run, which may still come.
+  private func appendEnd(_ state: inout PlaybackState, evenOfNothing: Bool = false) {
     // A start that follows an end needs an end of its own.
     if state.part.ends > state.part.starts.count,
       case .end = state.waiting.last ?? state.inRing.last
     {
       return
     }
-    // Without buffers and without a run there is nothing to end.
     guard
       !state.phase.isIdle || !state.waiting.isEmpty || !state.inRing.isEmpty || state.part.holdsBack
-    else { return }
+        || evenOfNothing
+    else {
+      state.part.endsEmpty = state.part.runs.started == 0
+      return
+    }
+    state.part.endsEmpty = false
     state.part.ends += 1
     // Later buffers belong to the next run.
     state.part.tail = 0
@@ -117,7 +125,7 @@ extension OutputQueue {
 
   /// Ends the run at once and hands every buffer back before this returns.
   package func stop() throws(QueueError) {
-    try core.controlled { () throws(QueueError) in
+    try core.controlled(evenIfLost: true) { () throws(QueueError) in
       try resetting { state in
         let lastedFrames = core.ranFrames
         // Read the events first: a run that has begun schedules the next one, which the stop
@@ -128,7 +136,8 @@ extension OutputQueue {
         state.part.starts = []
         state.part.isRestarting = false
         state.part.isBeginning = false
-        state.part.runs.endAll()
+        state.part.endRuns()
+        state.part.endsEmpty = false
         runEnded(&state, lasting: state.isRunning ? lastedFrames : state.lastedFrames)
         state.returnAll()
         forgetRing(&state)
@@ -139,7 +148,7 @@ extension OutputQueue {
 
   /// Hands every buffer back before this returns. The run continues in silence.
   package func reset() throws(QueueError) {
-    try core.controlled { () throws(QueueError) in
+    try core.controlled(evenIfLost: true) { () throws(QueueError) in
       try resetting { state in
         unsafe memory.voice.pointee.forgetEntries()
         readEvents(&state)
@@ -178,7 +187,7 @@ extension OutputQueue {
   /// Flushes everything enqueued to the ports, including the frames that the converter holds back.
   /// If the device is not open yet, its converter ends the stream there.
   package func flush() throws(QueueError) {
-    try core.controlled { () throws(QueueError) in
+    try core.controlled(evenIfLost: true) { () throws(QueueError) in
       state.change { state in
         guard state.converter != nil || state.device == nil else { return }
         // The end of the stream is flushed already unless a buffer follows it.

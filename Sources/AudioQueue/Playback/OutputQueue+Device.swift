@@ -177,7 +177,9 @@ extension OutputQueue {
   /// Returns the earliest frame of the run at which a buffer enqueued now can begin. Buffers
   /// enqueued after the end of a run belong to the next run.
   func presentFrame(_ state: PlaybackState) -> Int64 {
-    guard let device = state.device, state.isRunning, state.part.ends == 0 else { return 0 }
+    guard let device = state.device, state.part.ends == 0 else { return 0 }
+    if state.isInterrupted { return Int64(held: (state.lastTimes?.frame ?? 0).rounded(.up)) }
+    guard state.isRunning else { return 0 }
     return Int64(held: core.readRun(device).frame.rounded(.up))
   }
 

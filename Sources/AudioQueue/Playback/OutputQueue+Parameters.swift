@@ -31,7 +31,7 @@ extension OutputQueue {
         makeRoom()
       } else {
         // The control lock keeps the device closed meanwhile, so no cycle takes the changes.
-        let isTaken = try core.controlled { () throws(QueueError) in
+        let isTaken = try core.controlled(evenIfLost: true) { () throws(QueueError) in
           if state.read({ $0.device != nil }) { return false }
           _ = try send(changes)
           unsafe memory.voice.pointee.applyChanges()
@@ -47,7 +47,7 @@ extension OutputQueue {
   /// - Returns: False if there is no room.
   private func send(_ changes: ParameterChanges) throws(QueueError) -> Bool {
     try state.change { state throws(QueueError) in
-      try state.checkUsable()
+      try state.checkReturns()
       let (taken, values) = unsafe memory.voice.pointee.parametersInForce
       if taken == state.part.changesSent { state.part.parameters = values }
       guard memory.change(changes) else { return false }
@@ -66,7 +66,7 @@ extension OutputQueue {
       usleep(200)
     }
     // Under the control lock: two threads holding the voice would each release it under the other.
-    try? core.controlled { () throws(QueueError) in
+    try? core.controlled(evenIfLost: true) { () throws(QueueError) in
       guard let device = state.read({ $0.device }) else { return }
       try core.holding(device) { unsafe memory.voice.pointee.applyChanges() }
     }

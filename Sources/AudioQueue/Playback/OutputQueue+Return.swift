@@ -20,12 +20,8 @@ extension OutputQueue {
         unsafe memory.voice.pointee.leaveDeviceTime { $0.withoutFrame(of: device) }
         state.start = state.start.withoutFrame(of: device)
         state.part.starts = state.part.starts.map { $0.withoutFrame(of: device) }
-        let wasRunning = state.isRunning
-        if wasRunning {
-          state.part.runs.interrupt()
-          runEnded(&state, lasting: core.ranFrames)
-        }
-        state.leaveServer(at: times, interruptsRun: wasRunning)
+        if state.isRunning { state.lastedFrames = core.ranFrames }
+        state.leaveServer(at: times)
         if state.disposal == .draining {
           startThread(named: "cuejack-dispose") { self.finishDisposal() }
         }
@@ -37,22 +33,22 @@ extension OutputQueue {
   package func deviceWillReturn(from oldRate: Double, to newRate: Double) {
     control.withLock {
       guard state.read({ $0.device }) != nil else { return }
-      // Prevents further conversions.
-      state.change { $0.resets += 1 }
+      state.change { $0.part.changesConverter = true }
       guard waitForConverter() else {
         // The converter must not be touched. Its present result is dropped when it returns.
         state.change { state in
           state.part.generation += 1
           _ = unsafe memory.voice.pointee.takeEntriesBack()
-          state.presence = .unusable
+          state.giveUpServer()
         }
+        context.wake()
         log.error(
           "the server is back at \(newRate) Hz, for which the queue could not be made ready")
         return
       }
       let plan = self.plan(newRate)
       let converter = state.change { state -> Converter? in
-        state.resets -= 1
+        state.part.changesConverter = false
         readEvents(&state)
         let played = unsafe memory.voice.pointee.takeEntriesBack()
         forgetRing(&state)
@@ -65,7 +61,8 @@ extension OutputQueue {
       }
       guard let converter else {
         log.error("the server is back at \(newRate) Hz, to which the queue cannot be converted")
-        state.change { $0.presence = .unusable }
+        state.change { $0.giveUpServer() }
+        context.wake()
         return
       }
       startConverting(with: converter)

@@ -126,7 +126,7 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
     _ id: UInt32, bytes: Int, _ described: [PacketExtent], _ schedule: Schedule,
     _ state: inout PlaybackState
   ) throws(QueueError) -> Int64 {
-    try state.checkUsable()
+    try state.checkReturns()
     guard let record = state.buffers[id] else { throw .invalidBuffer }
     guard bytes <= record.buffer.capacity else { throw .bufferOverfull }
     guard bytes > 0 else { throw .bufferEmpty }
@@ -154,6 +154,7 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
     let rate = state.rateAtTail(schedule.timePitch)
     state.part.tail = begin + Int64(held: (Double(left) / rate).rounded())
     state.buffers[id]?.isFree = false
+    state.part.endsEmpty = false
     state.waiting.append(
       .buffer(
         PlaybackPart.Piece(
@@ -246,7 +247,7 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
       case .runEnded:
         if !state.inRing.isEmpty { state.inRing.removeFirst() }
         state.part.ends -= 1
-        state.part.runs.end()
+        state.part.runs.over += 1
         runEnded(&state, lasting: event.position)
         if state.part.starts.isEmpty {
           state.phase = .idle
@@ -267,8 +268,7 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
   /// Records the end of the run and its length in device frames.
   func runEnded(_ state: inout PlaybackState, lasting frames: Int64) {
     state.lastedFrames = frames
-    state.forgetInterruptedRun()
-    if state.isRunning { state.setRunning(false) }
+    state.endRun()
   }
 
   // MARK: Callbacks

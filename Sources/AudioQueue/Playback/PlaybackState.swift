@@ -66,6 +66,9 @@ struct PlaybackPart: QueuePart {
   var starts: [StartPoint] = []
   /// True once the voice knows the first of these starts.
   var isRestarting = false
+  /// True if the queue was told to stop after nothing before its first start: that run ends at once, unless a
+  /// buffer comes before the start.
+  var endsEmpty = false
   /// True from the call that tells the voice to begin a run until the run begins. That run is not
   /// in `starts`.
   var isBeginning = false
@@ -89,6 +92,8 @@ struct PlaybackPart: QueuePart {
   /// The buffers that the converter has read to their end and whose last frame is not in the ring
   /// yet, in order.
   var held: [Piece] = []
+  /// True while another converter takes the place of this one: no conversion begins.
+  var changesConverter = false
   /// True while a start waits for the first converted frames.
   var isStarting = false
   /// The numbers of converted frames that were put into the ring, and that have been played.
@@ -145,10 +150,9 @@ struct PlaybackPart: QueuePart {
 
   mutating func willTell(isRunning: Bool, runsOver: Int) { runs.toldOver = runsOver }
 
+  mutating func endRuns() { runs.over = runs.started }
+
   /// Returns the index of the notification to deliver next.
-  ///
-  /// While the server is gone the app could not enqueue a played buffer again. Such a buffer is
-  /// returned once the server is back.
   static func nextNotice(_ state: PlaybackState, onlyBuffers: Bool) -> Int? {
     if let offline = state.part.offline, offline.renderer != pthread_self() && !onlyBuffers {
       // Only the rendering thread delivers played buffers. While it renders, it delivers all other
@@ -158,41 +162,16 @@ struct PlaybackPart: QueuePart {
         if case .buffer(_, isReset: false) = notice { false } else { true }
       }
     }
-    return state.notices.firstIndex { notice in
-      switch notice {
-      case .buffer(_, let isReset): isReset || !state.isLost
-      case .isRunning, .changed: !onlyBuffers
-      }
-    }
+    return state.notices.firstIndex { !onlyBuffers || $0.isBuffer }
   }
 }
 
 /// The number of runs that were requested, and how many are over.
 package struct QueueRuns: Sendable {
   package var started = 0
-  /// A run that the loss of its server interrupts counts as over, even if it goes on later: nobody
-  /// should wait for another server.
-  package private(set) var over = 0
+  package internal(set) var over = 0
   /// The number of runs that were over at the latest callback about `isRunning`.
   package var toldOver = 0
-  /// True while the present run counts as over.
-  private var isInterrupted = false
-
-  /// Counts the end of the present run.
-  mutating func end() {
-    if !isInterrupted { over += 1 }
-    isInterrupted = false
-  }
-
-  mutating func interrupt() {
-    end()
-    isInterrupted = true
-  }
-
-  mutating func endAll() {
-    over = started
-    isInterrupted = false
-  }
 }
 
 /// Offline rendering: the app runs the cycles.

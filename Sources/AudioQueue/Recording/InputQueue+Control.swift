@@ -44,12 +44,14 @@ extension InputQueue: Queue {
 
   /// Pauses recording. The queue keeps its buffers and its time.
   package func pause() throws(QueueError) {
-    try core.controlled { () throws(QueueError) in
+    try core.controlled(evenIfLost: true) { () throws(QueueError) in
       guard state.read({ $0.phase == .started && $0.device != nil }) else { return }
       try core.holding { unsafe memory.recorder.pointee.pause() }
       state.change { state in
         readEvents(&state)
         state.phase = .paused
+        // After the return of the server, too.
+        state.part.lostAt = nil
       }
     }
   }
@@ -114,7 +116,7 @@ extension InputQueue: Queue {
   /// Hands every buffer back, with the sound recorded so far, before this returns. The run
   /// continues.
   package func reset() throws(QueueError) {
-    try core.controlled { () throws(QueueError) in
+    try core.controlled(evenIfLost: true) { () throws(QueueError) in
       let converter = claim(refusingBuffers: true)
       var last: RecordEvent?
       let position = state.read({ $0.device }) == nil ? 0 : core.ranFrames
@@ -134,7 +136,7 @@ extension InputQueue: Queue {
 
   /// Does nothing but check the queue: recorded frames are already in the buffers.
   package func flush() throws(QueueError) {
-    try core.controlled { () throws(QueueError) in }
+    try core.controlled(evenIfLost: true) { () throws(QueueError) in }
   }
 
   /// Ends the run and hands all buffers back. If buffers are refused meanwhile, `handBack` must
@@ -164,14 +166,14 @@ extension InputQueue: Queue {
     state.change { state in
       state.phase = .idle
       let endsWhenFull = state.part.ending != .none && !refusingBuffers
-      state.part.ending = endsWhenFull && state.isRunning ? .over : .none
+      let wasRunning = state.isRunning || state.isInterrupted
+      state.part.ending = endsWhenFull && wasRunning ? .over : .none
       state.part.fullAt = .max
-      state.forgetInterruptedRun()
-      guard state.isRunning else { return }
+      guard wasRunning else { return }
       state.lastedFrames = position
       // Until the app is notified, `isRunning` stays true: the last buffers have not come yet.
       state.part.isEnding = !refusingBuffers
-      state.setRunning(false)
+      state.endRun()
     }
     return true
   }

@@ -33,12 +33,9 @@ extension InputQueue {
       if let converter { convertBeforeHole(with: converter) }
       state.change { state in
         state.isConverting = false
-        state.leaveServer(at: times, interruptsRun: state.isRunning)
+        state.leaveServer(at: times)
         // An app that waits for the end of the run must not wait for another server.
         if state.part.ending == .whenFull { endRunSoon(&state) }
-        guard state.isRunning else { return }
-        state.part.isEnding = true
-        state.setRunning(false)
       }
     }
     context.wake()
@@ -52,7 +49,8 @@ extension InputQueue {
         new = try makeConverter(newRate)
       } catch {
         log.error("the server is back at \(newRate) Hz, from which the queue cannot be converted")
-        state.change { $0.presence = .unusable }
+        state.change { $0.giveUpServer() }
+        context.wake()
         return
       }
       claimConverter()
@@ -105,7 +103,6 @@ extension InputQueue {
         state.part.lostAt = nil
         state.part.resumption = nil
         state.returnToServer()
-        if state.isRunning { state.part.isEnding = false }
         pump(&state)
       }
     }

@@ -102,12 +102,7 @@ package final class InputQueue: CoreQueue, @unchecked Sendable {
     throws(QueueError)
   {
     try state.change { state throws(QueueError) in
-      // While the server is gone the buffer waits for the server to return.
-      if case .gone = state.presence {
-        try state.checkNotDisposed()
-      } else {
-        try state.checkUsable()
-      }
+      try state.checkReturns()
       guard let record = state.buffers[id] else { throw .invalidBuffer }
       let least = state.part.encoding?.maximumPacketBytes ?? format.bytesPerFrame
       guard record.buffer.capacity >= least else { throw .bufferTooSmall }

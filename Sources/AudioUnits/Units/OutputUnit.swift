@@ -163,7 +163,10 @@ package final class OutputUnit: Unit, @unchecked Sendable {
   }
 
   override package func initialize() throws(UnitError) {
-    try adoptDevice()
+    do throws(UnitError) { try adoptDevice() } catch {
+      if case .server(let reason) = error { hardware.tellUnusable(reason) }
+      throw error
+    }
     try super.initialize()
   }
 
@@ -242,8 +245,11 @@ package final class OutputUnit: Unit, @unchecked Sendable {
     function.setUse(input: records, output: plays && isHeard)
     unsafe memory.pointer.pointee.setDirections(plays: plays, records: records)
     if isNew { hardware.add(function) }
-    do throws(ServerError) { try hardware.start(function) } catch {
+    do throws(ServerError) {
+      try hardware.start(function)
+    } catch {
       _ = end()
+      hardware.tellUnusable(error)
       throw .server(error)
     }
   }

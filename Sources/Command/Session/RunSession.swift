@@ -227,6 +227,11 @@ struct RunSession: ParsableCommand {
     for port in engine.portNames {
       Screen.shared.say("  \(client.name):\(port) - \(listed(client.connections(of: port)))")
     }
+    if let folder, engine.document.tracks.isEmpty, engine.document.recordings.isEmpty {
+      Screen.shared.remark(
+        "the session has no tracks and no recordings: add some by “cuejack session add \(printable(folder)) FILE”"
+      )
+    }
   }
 }
 

@@ -147,8 +147,9 @@ struct ShowSession: ParsableCommand {
     func row(_ kind: String, _ name: String, _ words: [String]) {
       lines.append("  \(kind) \(name): \(words.filter { !$0.isEmpty }.joined(separator: ", "))")
     }
-    func output(_ bus: String?, _ ports: [String]) -> String {
-      bus.map { "to \($0)" } ?? (ports.isEmpty ? "" : "to \(ports.joined(separator: " "))")
+    func output(_ bus: String?, _ ports: [String]?) -> String {
+      guard let words = bus ?? ports?.joined(separator: " ") else { return "" }
+      return words.isEmpty ? "ports: none" : "to \(words)"
     }
     func chain(_ plugins: [SessionPlugin]) -> String {
       plugins.map { "\($0.id) <\($0.uri)>\($0.bypass ? " (bypassed)" : "")" }

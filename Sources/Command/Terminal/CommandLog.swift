@@ -19,7 +19,8 @@ struct LogOption: ParsableArguments {
   /// Prints log messages like the command's own: those that CUEJACK_LOG selects, or from notices on.
   /// With `--verbose`, the command prints what JACK's library says, too.
   func start() {
-    Log.set(level: verbose ? .debug : Log.wantedLevel ?? .notice) { level, text in
+    let least: Logger.Level = verbose ? .debug : Log.wantedLevel ?? .notice
+    Log.set(level: least, tellsLosses: false) { level, text in
       if level >= .error { Screen.shared.complain(text) } else { Screen.shared.remark(text) }
     }
   }

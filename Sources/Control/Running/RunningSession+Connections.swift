@@ -38,10 +38,10 @@ extension RunningSession {
       let list = JSONValue.list(new.connections.map(\.json))
       edits.append(.set(SessionPath([.key("connections")]), list))
     }
-    func compare(_ key: String, _ old: [[String]], _ new: [[String]]) {
+    func compare(_ key: String, _ old: [[String]?], _ new: [[String]?]) {
       for (index, ports) in new.enumerated() where old[index] != ports {
         let path = SessionPath([.key(key), .index(index), .key("ports")])
-        edits.append(.set(path, .list(ports.map { .text($0) })))
+        edits.append(.set(path, ports?.json ?? .null))
       }
     }
     compare("tracks", old.tracks.map(\.ports), new.tracks.map(\.ports))

@@ -285,6 +285,8 @@ package final class Device: Sendable {
 
   /// Ports that were connected to the sound card by default, and that somebody has disconnected from it since.
   package var endedDefaults: Set<String> { connections.endedDefaults }
+  /// Ports of which somebody has ended a connection that was to last.
+  package var endedPorts: Set<String> { connections.endedPorts }
 
   /// Remembers all existing connections as if people had made them.
   package func keepConnections() { connections.keepAll() }

@@ -118,14 +118,14 @@ package struct SessionCheck {
   ) {
     let names = document.buses.map(\.name)
     let known = Set(names.map(Name.init))
-    func check(_ bus: String?, _ ports: [String], _ path: SessionPath) {
+    func check(_ bus: String?, _ ports: [String]?, _ path: SessionPath) {
       guard let bus else { return }
       if !known.contains(Name(bus)) {
         let near = near.question(bus, in: names)
         faults.append(
           SessionFault(.error, path.appending(key: "bus"), "there is no bus “\(bus)”\(near)"))
       }
-      if !ports.isEmpty {
+      if ports?.isEmpty == false {
         faults.append(
           SessionFault(
             .error, path.appending(key: "ports"),

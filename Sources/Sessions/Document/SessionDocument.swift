@@ -157,8 +157,9 @@ package struct SessionTrack: SessionRecord {
   package var chain: [SessionPlugin] = []
   /// Name of the bus that receives the track; nil if it has JACK ports of its own.
   package var bus: String?
-  /// JACK ports that the track's own ports are connected to, in order.
-  package var ports: [String] = []
+  /// JACK ports that the track's own ports are connected to, in order: none if the list is empty, those of the
+  /// sound card without one.
+  package var ports: [String]?
 
   package init() {}
 
@@ -209,7 +210,8 @@ package struct SessionTrack: SessionRecord {
       synonyms: ["output", "mixer"]),
     Field(
       "ports", \.ports, .ports,
-      "JACK ports that the track's own ports are connected to, in order.", synonyms: ["connect"]),
+      "JACK ports that the track's own ports are connected to, in order. An empty list connects none; without "
+        + "a list, the ports go to the sound card.", synonyms: ["connect"]),
   ]
   package static let shape = RecordShape("track", fields.map(\.shape))
 }

@@ -169,7 +169,8 @@ extension SessionDocument {
       }
     case .add(let path, let value, let index):
       try visit(&tree, .record(shape), path) { slot, shape, absent throws(SessionError) in
-        guard let element = shape.element, var elements = (slot ?? absent)?.elements else {
+        guard let element = shape.element, var elements = (slot ?? absent ?? .list([])).elements
+        else {
           throw .edit(path: path.description, reason: "it is no list")
         }
         let index = index ?? elements.count

@@ -67,8 +67,9 @@ package struct SessionBus: SessionRecord {
   package var chain: [SessionPlugin] = []
   /// Name of the bus that receives this one; nil if it has JACK ports of its own.
   package var bus: String?
-  /// JACK ports that the bus's own ports are connected to, in order.
-  package var ports: [String] = []
+  /// JACK ports that the bus's own ports are connected to, in order: none if the list is empty, those of the
+  /// sound card without one.
+  package var ports: [String]?
 
   package init() {}
 
@@ -88,8 +89,9 @@ package struct SessionBus: SessionRecord {
       "Name of the bus that receives this one. Without it, the bus has JACK ports of its own.",
       synonyms: ["output", "mixer"]),
     Field(
-      "ports", \.ports, .ports, "JACK ports that the bus's own ports are connected to, in order.",
-      synonyms: ["connect"]),
+      "ports", \.ports, .ports,
+      "JACK ports that the bus's own ports are connected to, in order. An empty list connects none; without a "
+        + "list, the ports go to the sound card.", synonyms: ["connect"]),
   ]
   package static let shape = RecordShape("bus", fields.map(\.shape))
 }

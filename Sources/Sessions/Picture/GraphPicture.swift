@@ -40,14 +40,14 @@ package struct SessionGraph: Sendable, Equatable {
       if let bus = track.bus.flatMap({ buses[Name($0)] }) {
         edges.append(Edge(from: exit, to: bus.entrance))
       }
-      for name in track.ports { edges.append(Edge(from: exit, to: port(name))) }
+      for name in track.ports ?? [] { edges.append(Edge(from: exit, to: port(name))) }
     }
     for bus in document.buses {
       guard let own = buses[Name(bus.name)] else { continue }
       if let next = bus.bus.flatMap({ buses[Name($0)] }) {
         edges.append(Edge(from: own.exit, to: next.entrance))
       }
-      for name in bus.ports { edges.append(Edge(from: own.exit, to: port(name))) }
+      for name in bus.ports ?? [] { edges.append(Edge(from: own.exit, to: port(name))) }
     }
     for recording in document.recordings {
       let file = printable(fileName(recording.file))

@@ -146,11 +146,11 @@ extension SessionEngine {
       plan.trackOutlets.sorted { $0.key < $1.key }.map(\.value)
       + plan.busOutlets.sorted { $0.key < $1.key }.map(\.value)
     for outlet in outlets {
-      if outlet.destinations.isEmpty, options.connectsToCard, named.isDisjoint(with: outlet.ports) {
+      if outlet.destinations == nil, options.connectsToCard, named.isDisjoint(with: outlet.ports) {
         connectToCard(outlet.ports)
       }
       // Surplus destinations are assigned round robin, so a single port goes to all of them.
-      for (index, other) in outlet.destinations.enumerated() {
+      for (index, other) in (outlet.destinations ?? []).enumerated() {
         make(outlet.ports[index % outlet.ports.count], to: other)
       }
     }

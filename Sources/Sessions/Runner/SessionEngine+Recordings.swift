@@ -1,6 +1,7 @@
 import AudioQueue
 import Codecs
 import Files
+import Glibc
 import RealTime
 import Server
 import Synchronization
@@ -185,10 +186,22 @@ extension SessionEngine {
     }
   }
 
-  /// Ends all recordings, or some, and completes their files. What was recorded to a file that was deleted
-  /// meanwhile is kept in another one.
+  /// Lets recordings that run end on one frame, and waits until it has come.
+  private func endTogether(_ entries: [SessionRecorder]) {
+    let running = entries.filter(\.isStarted)
+    guard running.count > 1, isLive, !device.isLost else { return }
+    let end = device.now + lead(running.count, attempt: 0)
+    for entry in running { entry.recorder.end(atDeviceFrame: end) }
+    let deadline = device.hostTime(ofFrame: end) + 1_000_000_000
+    while device.latestFrame < end, !device.isLost, HostTime.now < deadline { usleep(500) }
+  }
+
+  /// Ends all recordings, or some, on one frame, and completes their files. What was recorded to a file that was
+  /// deleted meanwhile is kept in another one.
   func stopRecordings(_ isWanted: (String) -> Bool = { _ in true }) {
-    for entry in remove({ isWanted($0.name) }) {
+    let ending = remove { isWanted($0.name) }
+    endTogether(ending)
+    for entry in ending {
       entry.recorder.stop()
       entry.recorder.close()
       var failure = entry.recorder.failure

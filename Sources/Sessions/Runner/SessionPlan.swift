@@ -76,8 +76,8 @@ package struct SessionPlan: Sendable {
   /// The JACK ports of a track or bus, in order.
   package struct Outlet: Sendable, Equatable {
     package let ports: [String]
-    /// Ports of other clients to connect them to, in order.
-    package let destinations: [String]
+    /// Ports of other clients to connect them to, in order; nil for those of the sound card.
+    package let destinations: [String]?
   }
 
   package let timeline: SessionTimescale
@@ -149,7 +149,7 @@ package struct SessionPlan: Sendable {
   /// Names the ports of a track or bus. A single channel keeps a second port that is `named`: patchbays know
   /// it.
   private static func outlet(
-    _ name: String, _ channels: Int, _ destinations: [String], _ named: Set<String>,
+    _ name: String, _ channels: Int, _ destinations: [String]?, _ named: Set<String>,
     _ taken: inout Set<String>
   ) -> Outlet {
     let first = SessionDocument.portStem(for: name)

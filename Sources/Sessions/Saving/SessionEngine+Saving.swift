@@ -38,24 +38,25 @@ extension SessionEngine {
       names.contains($0.port) && (isSave || $0.isLasting)
     }
     let known = all.map { (port: $0.port, other: $0.other) }
-    func keeps(_ ports: [String], _ others: [String]) -> Bool {
-      others.enumerated().allSatisfy { index, other in
-        known.contains { $0.port == ports[index % ports.count] && $0.other == other }
-      }
-    }
-    // A list of ports of which one has been disconnected becomes single connections.
+    let ended = device.endedPorts
     var listed: [(port: String, other: String)] = []
-    for (index, outlet) in plan.trackOutlets {
-      if !keeps(outlet.ports, document.tracks[index].ports) { document.tracks[index].ports = [] }
-      for (number, other) in document.tracks[index].ports.enumerated() {
-        listed.append((outlet.ports[number % outlet.ports.count], other))
+    /// Returns the ports that the document lists for an output. The list is empty if one of its connections has
+    /// ended, since those that are left are written one by one, or if somebody has ended the output's last one.
+    func kept(_ others: [String]?, _ ports: [String]) -> [String]? {
+      guard let others else {
+        let isBare = !ended.isDisjoint(with: ports) && !known.contains { ports.contains($0.port) }
+        return isBare ? [] : nil
       }
+      let wires = others.enumerated().map { (port: ports[$0 % ports.count], other: $1) }
+      guard wires.allSatisfy({ wire in known.contains { $0 == wire } }) else { return [] }
+      listed += wires
+      return others
+    }
+    for (index, outlet) in plan.trackOutlets {
+      document.tracks[index].ports = kept(document.tracks[index].ports, outlet.ports)
     }
     for (index, outlet) in plan.busOutlets {
-      if !keeps(outlet.ports, document.buses[index].ports) { document.buses[index].ports = [] }
-      for (number, other) in document.buses[index].ports.enumerated() {
-        listed.append((outlet.ports[number % outlet.ports.count], other))
-      }
+      document.buses[index].ports = kept(document.buses[index].ports, outlet.ports)
     }
     var connections = document.connections.filter { connection in
       guard let own = ownPort(of: connection) else { return !isObsolete(connection) }

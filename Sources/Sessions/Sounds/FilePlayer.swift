@@ -329,8 +329,8 @@ private final class Feed: Sendable {
     resume(queue)
   }
 
-  /// Enqueues the waiting buffers in order. While its server is gone, the queue accepts none. Call
-  /// it on the thread that calls `fill`.
+  /// Enqueues the waiting buffers in order. A queue that cannot return to its server accepts none. Call it on the
+  /// thread that calls `fill`.
   func resume(_ queue: OutputQueue) {
     while let piece = state.withLock({ $0.pieces.first }) {
       do throws(QueueError) {

@@ -56,6 +56,11 @@ package final class FileRecorder: Sendable {
   package func pause() throws(QueueError) { try queue.pause() }
   package func resume() throws(QueueError) { try queue.start(at: .atOnce) }
 
+  /// Writes nothing from a device frame on, which has not come. Only for a recording without a trigger.
+  func end(atDeviceFrame frame: Int64) {
+    if let frames = queue.runFrame(atDeviceFrame: frame) { feed.end(after: max(0, frames)) }
+  }
+
   /// Stops recording, and waits until everything recorded is written, unless writing has failed.
   package func stop() {
     feed.end()

@@ -98,6 +98,9 @@ final class RecordingFeed: Sendable {
     }
   }
 
+  /// Writes no more than this many frames.
+  func end(after frames: Int64) { state.withLock { $0.limit = frames } }
+
   /// Prevents further buffers from being enqueued.
   func end() { state.withLock { $0.isEnding = true } }
 

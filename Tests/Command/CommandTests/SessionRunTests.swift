@@ -75,6 +75,8 @@ import Testing
           "session", ["run", session, "--server", jack.name, "--play", "--once", "--no-remote"],
           environment: ["NSM_URL": ""])
         #expect(result.status == 0, "\(session): \(result)")
+        let isEmpty = session == empty
+        #expect(result.errors.contains("cuejack session add \(empty) FILE") == isEmpty, "\(result)")
       }
     }
   }

@@ -101,19 +101,6 @@ import Testing
     #expect(pcm.plan(48000).framesAhead(period: 64, speed: 1) == 4800)
   }
 
-  /// Frames that a `prime` has converted are one long entry: the converter goes on before the entry ends.
-  @Test func theConverterFollowsALongEntry() throws {
-    let rig = try Rig(.float(1, rate: 96000), server: HandDrivenServer(sampleRate: 44100))
-    try rig.enqueue(Self.sine(440, rate: 96000, frames: 96000))
-    _ = try rig.queue.prime(frames: 30_000)
-    try rig.queue.start()
-    for cycle in 1...3 {
-      rig.server.cycle(frames: 256)
-      #expect(waits { rig.queue.state.read { $0.part.playedFrames } == 256 * UInt64(cycle) })
-    }
-    #expect(rig.queue.state.read { $0.part.framesInRing } > 29_000)
-  }
-
   @Test("what an app asks to have ready at the device's own rate it gets")
   func memoryAheadThatIsAskedFor() throws {
     let rig = try Rig(.float(1, rate: 48000), server: HandDrivenServer(sampleRate: 44100))

@@ -1,5 +1,6 @@
 import Codecs
 import Foundation
+import RealTime
 import Server
 import TestSupport
 import Testing
@@ -63,6 +64,26 @@ import Testing
       #expect(heard(rig) == length && rig.doneBuffers == [1])
       #expect(rig.output.count < length + 64 && !rig.output.prefix(length).contains(0))
     }
+  }
+
+  /// The server's cycles wake the event thread here: nothing else reads what has been played.
+  @Test("1: the conversion goes on in time, however long the converted pieces are")
+  func longPieces() throws {
+    let server = HandDrivenServer(sampleRate: 44100)
+    let rig = try Rig(.float(1, rate: 96000), server: server)
+    try rig.queue.setDecodeFrames(16384)
+    for _ in 0..<12 { try rig.enqueue([Float](repeating: 0.5, count: 24000)) }
+    _ = try rig.queue.prime(frames: 0)
+    try rig.queue.start(at: .frame(0))
+    for _ in 0..<120 {
+      server.cycle(frames: 1024)
+      let voice = rig.queue.memory.voice
+      waitUntil {
+        let played = voice.pointee.playedFrames.load(ordering: .relaxed)
+        return rig.queue.state.read { $0.part.pushedFrames } >= played + 1024
+      }
+    }
+    #expect(rig.queue.statistics.starvedFrames == 0)
   }
 
   @Test("1: linear PCM is read as late as 20 ms before it is heard")

@@ -1,6 +1,7 @@
 import CRealTime
 import Foundation
 import Synchronization
+import System
 import TestSupport
 import Testing
 
@@ -36,6 +37,29 @@ import Testing
     #expect(
       waits { server.clients.allSatisfy { $0.outputs.allSatisfy { $0.isRemoved } } },
       sourceLocation: sourceLocation)
+  }
+
+  /// Programs that see no more of the log than errors learn why they are silent.
+  @Test("a server that is away is an error in the log, once for each time") func awayIsTold() throws
+  {
+    let lines = Mutex<[String]>([])
+    Log.set(level: .error) { _, text in lines.withLock { $0.append(text) } }
+    server.failure = .lost(server: "by-hand")
+    for _ in 0..<3 { #expect(throws: UnitError.self) { try unit.initialize() } }
+    let told = [
+      "an output unit cannot use the JACK server “by-hand”: the JACK server “by-hand” went away"
+    ]
+    #expect(lines.withLock { $0 } == told)
+    server.failure = nil
+    try ready()
+    try unit.start()
+    #expect(lines.withLock { $0 } == told)
+    unit.stop()
+    device.closeIfUnused()
+    server.failure = .lost(server: "by-hand")
+    for _ in 0..<3 { #expect(throws: UnitError.self) { try unit.start() } }
+    #expect(lines.withLock { $0 } == told + told)
+    unit.dispose()
   }
 
   enum End: CaseIterable { case stop, uninitialize, dispose }

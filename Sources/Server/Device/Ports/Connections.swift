@@ -76,6 +76,8 @@ final class Connections: Sendable {
 
   /// Ports that were connected to the sound card by default, and that somebody has disconnected from it since.
   var endedDefaults: Set<String> { patchbay.withLock { $0.endedDefaults } }
+  /// Ports of which somebody has ended a connection that was to last.
+  var endedPorts: Set<String> { patchbay.withLock { $0.endedPorts } }
 
   /// Remembers all existing connections as if people had made them.
   func keepAll() {

@@ -15,6 +15,8 @@ struct Patchbay {
   private var wires: [Wire] = []
   /// Ports that were connected to the sound card by default, and that somebody has disconnected from it since.
   private(set) var endedDefaults: Set<String> = []
+  /// Ports of which somebody has ended a connection that was to last.
+  private(set) var endedPorts: Set<String> = []
   /// Ports that wait for ports of the sound card.
   private var cardWishes: [CardWish] = []
 
@@ -85,8 +87,9 @@ struct Patchbay {
   }
 
   mutating func disconnected(_ port: String, from destination: String) {
-    if let wire = wire(port, to: destination), wire.isMade, wire.isDefault {
-      endedDefaults.insert(port)
+    if let wire = wire(port, to: destination), wire.isMade {
+      if wire.isDefault { endedDefaults.insert(port) }
+      if wire.memory == .lasting { endedPorts.insert(port) }
     }
     wires.removeAll { $0.port == port && $0.destination == destination && $0.isMade }
   }
@@ -124,6 +127,7 @@ struct Patchbay {
   mutating func forget(_ ports: [String]) {
     wires.removeAll { ports.contains($0.port) }
     endedDefaults.subtract(ports)
+    endedPorts.subtract(ports)
     cardWishes.removeAll { $0.ports.contains { ports.contains($0) } }
   }
 

@@ -120,6 +120,7 @@ final class ServerReturn: Sendable {
         periodFrames: Int(times.nextFrame - times.frame), sampleRate: rate, preparedRate: rate)
     }
     agreement.leave(at: times.nextMicroseconds)
+    LostServers.shared.leave(cycles.client.serverName, cycles.losses.present)
     for owner in attachments.owners { owner.deviceLost() }
   }
 
@@ -241,6 +242,7 @@ final class ServerReturn: Sendable {
     cycles.losses.recover(from: seen)
     if cycles.link.lifetime == .open { DeviceRegistry.shared.add(device, named: device.uid) }
     cycles.awaitCycles(1)
+    LostServers.shared.enter(cycles.client.serverName)
     for owner in attachments.owners { owner.deviceReturned() }
     if isRestart { device.showAgain() }
   }

@@ -9,13 +9,13 @@ import Testing
 @Suite(
   .tags(.server, .program), .serialized,
   .enabled(
-    if: proof != nil
-      && ["qjackctl", "Xvfb", "xdotool", "dbus-run-session"].allSatisfy { findProgram($0) != nil },
-    "needs CUEJACK_PROOF, qjackctl, xvfb and xdotool"))
+    if: ["qjackctl", "Xvfb", "xdotool", "dbus-run-session"].allSatisfy { findProgram($0) != nil },
+    "needs qjackctl, xvfb and xdotool"))
 struct QjackctlTests {
   /// qjackctl listens for signals on the system's bus, which is a private one here: `session` shows its
   /// session window; `save`, `savequit` and `load` ask for a folder. The script's words are signals and
-  /// folders. Between two of them it waits for a line of its input.
+  /// folders. Between two of them it waits for a line of its input. A busy machine may give a window the keyboard
+  /// late: then the folder is typed again.
   private static let script = """
     export DBUS_SYSTEM_BUS_ADDRESS=$DBUS_SESSION_BUS_ADDRESS
     qjackctl >&2 & qjackctl=$!
@@ -29,10 +29,14 @@ struct QjackctlTests {
     while [ $# -gt 0 ] && read -r line; do
       signal "$1"
       xdotool search --sync --onlyvisible --name '^(Save|Load)' >/dev/null
-      sleep 1
-      xdotool type --delay 30 "$2"
-      sleep 1
-      xdotool key Return
+      for try in 1 2 3 4 5 6 7 8 9 10; do
+        sleep 1
+        xdotool key ctrl+a type --delay 30 "$2"
+        sleep 1
+        xdotool key Return
+        sleep 1
+        xdotool search --onlyvisible --name '^(Save|Load)' >/dev/null || break
+      done
       shift 2
     done
     read -r line

@@ -100,11 +100,30 @@ import Testing
     expected.recordings[0].armed = false
     expected.name = "With = sign"
     expected.groups[0].trigger = .osc("/go")
-    expected.tracks[1].ports.append("system:playback_2")
+    expected.tracks[1].ports?.append("system:playback_2")
     var effects = SessionBus(name: "fx")
     effects.bus = "main"
     expected.buses.append(effects)
     #expect(document == expected)
+  }
+
+  /// An empty list of ports says that the output is connected to nothing; without it, to the sound card.
+  @Test func anEmptyListOfPortsIsWritten() throws {
+    var document = SessionDocument(name: "n")
+    document.tracks = [SessionTrack(name: "a", files: ["a.wav"])]
+    let plain = document.json
+    try set("tracks[a].ports=[]", in: &document)
+    #expect(document.json.members?["tracks"]?.elements?[0].members?["ports"] == .list([]))
+    #expect(SessionDocument(json: document.json)?.json == document.json)
+    #expect(SessionCheck.references(of: document).isEmpty)
+    try set("tracks[a].ports+=system:playback_1", in: &document)
+    #expect(document.tracks[0].ports == ["system:playback_1"])
+    try document.apply(.remove(SessionPath("tracks[a].ports[0]")))
+    #expect(document.tracks[0].ports == [])
+    try set("tracks[a].ports=null", in: &document)
+    #expect(document.json == plain)
+    try set("tracks[a].ports+=system:playback_1", in: &document)
+    #expect(document.tracks[0].ports == ["system:playback_1"])
   }
 
   /// Two ways to write é are two names, and a combining mark after a bracket or an equals sign is text.

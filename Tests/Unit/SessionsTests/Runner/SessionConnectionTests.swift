@@ -53,6 +53,53 @@ import Testing
     }
   }
 
+  /// “ports” of the document is empty then, whatever was connected before.
+  @Test func anOutputOfWhichEveryConnectionWasEndedStaysSo() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, frames: 4800)
+      let card = (1...2).map { "card:playback_\($0)" }
+      let inputs = ["x:in_1", "x:in_2"]
+      let plain = session([("a", [a])])
+      var listed = plain
+      listed.tracks[0].ports = inputs
+      var single = plain
+      single.connections = [connection("session:a_1", "x:in_1")]
+      var bus = plain
+      bus.buses = [SessionBus(name: "main")]
+      bus.tracks[0].bus = "main"
+      for document in [plain, listed, single, bus] {
+        let first = try SessionRig(document, in: folder, otherInputs: inputs, card: card)
+        #expect(!connections(of: first).isEmpty)
+        // What is connected is saved as it was.
+        #expect(saved(first).json == document.json)
+        for (port, others) in connections(of: first) {
+          for other in others { first.engine.device.disconnect(port, from: other) }
+        }
+        let none = saved(first)
+        #expect(none.connections == [])
+        #expect((none.tracks[0].bus == nil ? none.tracks[0].ports : none.buses[0].ports) == [])
+        #expect(none.json != plain.json)
+        let second = try SessionRig(none, in: folder, otherInputs: inputs, card: card)
+        #expect(connections(of: second) == [:])
+        // It stays so, until somebody connects it.
+        #expect(saved(second).json == none.json)
+        try second.engine.device.connect("\(none.buses.isEmpty ? "a" : "main")_1", to: inputs[0])
+        #expect(saved(second).connections.map(\.to) == [inputs[0]])
+      }
+    }
+  }
+
+  /// A card that is not there, and connections of other programs for their own runs, say nothing.
+  @Test func anOutputThatNobodyHasDisconnectedGoesToTheCardLater() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, frames: 4800)
+      let document = session([("a", [a])])
+      let first = try SessionRig(document, in: folder)
+      #expect(connections(of: first) == [:])
+      #expect(saved(first).json == document.json)
+    }
+  }
+
   @Test func aTrackKeepsTheSecondPortThatAConnectionNames() throws {
     try withTemporaryFolder { folder in
       let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 4800)
