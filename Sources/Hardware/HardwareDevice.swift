@@ -103,6 +103,12 @@ package final class HardwareDevice: Sendable {
     }
   }
 
+  /// Opens the device if necessary, for what is about to start: waits for a server that is busy.
+  package func prepare() throws(ServerError) {
+    if present != nil { return }
+    _ = try control.withLock { _ throws(ServerError) in try openLocked(server) }
+  }
+
   /// The open device, which is used now; nil if there is none.
   private var present: Device? {
     state.withLock { state in

@@ -163,6 +163,8 @@ package final class OutputUnit: Unit, @unchecked Sendable {
   }
 
   override package func initialize() throws(UnitError) {
+    // Without the server, what is known of it is enough.
+    try? hardware.prepare()
     do throws(UnitError) { try adoptDevice() } catch {
       if case .server(let reason) = error { hardware.tellUnusable(reason) }
       throw error
