@@ -347,7 +347,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
   }
 
   /// Runs `body`, a part of closing that depends on the server. Breaks the connection off after
-  /// five seconds, or when the server has not read the request for less than one. After ten, `close()` stops
+  /// five seconds, or when the server has not read the request for three. After ten, `close()` stops
   /// waiting. All are longer in freewheel.
   private func answered<R>(_ body: () -> R) -> R {
     let end = HostTime.now + UInt64(2e9 * patience)
@@ -355,7 +355,8 @@ final class JackClient: ServerClient, @unchecked Sendable {
     defer { closeDeadline.store(.max, ordering: .releasing) }
     let connections = Set([connection].compactMap { $0 })
     return limited(
-      to: patience, unread: patience / 8, on: { connections }, { [weak self] in self?.breakOff() },
+      to: patience, unread: patience * 0.6, on: { connections },
+      { [weak self] in self?.breakOff() },
       body
     )
   }

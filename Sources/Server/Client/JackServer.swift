@@ -26,8 +26,8 @@ package struct JackServer: Server {
   }
 
   /// Seconds that a question and other calls wait for a server that does not read their request. One that begins
-  /// reads none yet, nor does one that waits for a client that has gone, for five seconds.
-  static let (questionSeconds, callSeconds) = (0.7, 9.0)
+  /// reads none yet, nor does one that waits for clients that have gone, for five seconds each.
+  static let (questionSeconds, callSeconds) = (0.7, 20.0)
 
   /// Creates a reference to the server called `name`, which must be running. Nil is the default
   /// server, which is started if it does not run.
@@ -48,7 +48,7 @@ package struct JackServer: Server {
     IdleClients.makeWay(for: name)
     JackClient.awaitClosingOfLost()
     let client = JackLibrary.alone {
-      try? attempt(ClientName("cuejack-probe"), on: name, unread: Self.questionSeconds)
+      try? attempt(ClientName("cuejack-probe"), on: name, unread: Self.callSeconds)
     }
     guard let client, let client else { return false }
     return client.close()

@@ -255,14 +255,15 @@ package final class Device: Sendable {
   /// Returns the ports that port `name` is connected to, or is to be connected to when they or the server
   /// return.
   package func connectionsToKeep(of name: String) -> [String] {
-    let known = knownConnections.filter { $0.port == name }.map(\.other)
-    if isLost { return known }
+    let known = knownConnections.filter { $0.port == name }
+    if isLost { return known.map(\.other) }
     // The server knows of changes that have not been noted yet.
     let present = client.connections(of: name)
-    let made = connections.made.filter { $0.port == name }.map(\.other)
     let all = client.otherPorts(.input, .audio) + client.otherPorts(.output, .audio)
-    return present
-      + known.filter { !present.contains($0) && !(made.contains($0) && all.contains($0)) }
+    let missing = known.filter {
+      !present.contains($0.other) && !($0.isMade && all.contains($0.other))
+    }
+    return present + missing.map(\.other)
   }
 
   /// A connection that is remembered.
