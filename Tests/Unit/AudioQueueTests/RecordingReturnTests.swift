@@ -124,6 +124,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     rig.cycle(50, frames: 100)
     goAway(rig)
     try rig.queue.stop(atOnce: true)
+    waitUntil { rig.calls.last == .running(false) }
     #expect(
       rig.calls == [
         .running(true), .done(ids[0], frames: 4096, at: 0), .done(ids[1], frames: 904, at: 4096),
