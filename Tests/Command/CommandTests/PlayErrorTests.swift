@@ -70,6 +70,7 @@ import Testing
     let command = try #require(Self.unprivileged)
     try withTemporaryFolder { folder in
       let file = try WaveFile("secret.wav", in: folder, frames: 100)
+      chmod(folder.path, 0o755)
       chmod(file.path, 0)
       let cuejack = try builtProduct(named: "cuejack").path
       let result = try run(

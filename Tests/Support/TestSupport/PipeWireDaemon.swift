@@ -32,7 +32,6 @@ package final class PipeWireDaemon: PeerServer, @unchecked Sendable {
   package init(rate: Int = 48000, quantum: Int = 1024, hasSink: Bool = true) throws {
     self.hasSink = hasSink
     folder = try makeTemporaryFolder()
-    chmod(folder.path, 0o700)
     let configuration = folder.appendingPathComponent("config")
     try FileManager.default.copyItem(
       at: repository.appendingPathComponent("Tests/Support/TestSupport/PipeWire"), to: configuration

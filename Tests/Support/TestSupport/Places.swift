@@ -17,11 +17,12 @@ package func withTemporaryFolder<Result>(_ body: (URL) async throws -> Result) a
   return try await body(folder)
 }
 
-/// Makes a new, empty folder that the caller removes.
+/// Makes a new, empty folder that the caller removes. It is closed to other users, as XDG_RUNTIME_DIR has to be.
 package func makeTemporaryFolder() throws -> URL {
   let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
     "cuejack-\(UUID().uuidString)", isDirectory: true)
-  try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  try FileManager.default.createDirectory(
+    at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
   return folder
 }
 

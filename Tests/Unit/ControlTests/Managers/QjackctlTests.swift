@@ -14,9 +14,11 @@ import Testing
 struct QjackctlTests {
   /// qjackctl listens for signals on the system's bus, which is a private one here: `session` shows its
   /// session window; `save`, `savequit` and `load` ask for a folder. The script's words are signals and
-  /// folders. Between two of them it waits for a line of its input. A busy machine may give a window the keyboard
+  /// folders. Between two of them it waits for a line of a file descriptor, the first word. A busy machine may give a window the keyboard
   /// late: then the folder is typed again.
   private static let script = """
+    steps=$1
+    shift
     export DBUS_SYSTEM_BUS_ADDRESS=$DBUS_SESSION_BUS_ADDRESS
     qjackctl >&2 & qjackctl=$!
     signal() { dbus-send --system --type=signal / org.rncbc.qjackctl.$1; }
@@ -26,7 +28,7 @@ struct QjackctlTests {
       sleep 1
       if xdotool search --onlyvisible --name '^Session' >/dev/null; then break; fi
     done
-    while [ $# -gt 0 ] && read -r line; do
+    while [ $# -gt 0 ] && read -r line <&$steps; do
       signal "$1"
       xdotool search --sync --onlyvisible --name '^(Save|Load)' >/dev/null
       for try in 1 2 3 4 5 6 7 8 9 10; do
@@ -39,7 +41,7 @@ struct QjackctlTests {
       done
       shift 2
     done
-    read -r line
+    read -r line <&$steps
     kill -9 $qjackctl
     """
 
@@ -90,7 +92,6 @@ struct QjackctlTests {
       let screen = try Child(
         "Xvfb", [display, "-screen", "0", "1280x900x24"],
         output: folder.appendingPathComponent("screen"))
-      defer { screen.end() }
       try wait(for: "the screen") {
         FileManager.default.fileExists(atPath: "/tmp/.X11-unix/X\(display.dropFirst())")
       }
@@ -100,15 +101,16 @@ struct QjackctlTests {
       ]) { $1 }
       let words = ["save", first, "savequit", second, "load", first, "load", second]
       let steps = Pipe()
-      let window = Process()
-      window.executableURL = URL(fileURLWithPath: try #require(findProgram("dbus-run-session")))
-      window.arguments = ["--", "bash", "-c", Self.script, "windows"] + words
-      window.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-      window.standardInput = steps
-      try window.run()
+      let descriptor = steps.fileHandleForReading.fileDescriptor
+      let window = try Child(
+        "dbus-run-session", ["--", "bash", "-c", Self.script, "windows", "\(descriptor)"] + words,
+        environment: ProcessInfo.processInfo.environment.merging(environment) { $1 },
+        output: folder.appendingPathComponent("windows"), kept: descriptor)
+      // Without the screen, the script ends wherever it is.
       defer {
         steps.fileHandleForWriting.closeFile()
-        window.waitUntilExit()
+        screen.end()
+        _ = window.wait(seconds: 20)
       }
       func step() { steps.fileHandleForWriting.write(Data("\n".utf8)) }
       func saved(_ root: String) throws -> SessionDocument {
