@@ -3,6 +3,7 @@ import CRealTime
 import Glibc
 import RealTime
 import Synchronization
+import System
 
 /// Ports and connections of a client.
 extension JackClient {
@@ -89,9 +90,23 @@ extension JackClient {
     func ask() -> [String] {
       unsafe Self.strings(jack_get_ports(client, pattern, type, UInt(flags)))
     }
-    // PipeWire's library sorts ports after it has given its lock back, and crashes if a port has been removed by
-    // then (seen with 0.3.65): no port of this client is removed meanwhile.
-    return isPipeWire ? requests.withLock { _ in ask() } : ask()
+    guard isPipeWire else { return ask() }
+    // PipeWire's library sorts ports after it has given its lock back, and crashes if a port is recycled by then
+    // (seen with 0.3.65): none leaves meanwhile, and those that are leaving go first.
+    awaitLeaving()
+    return requests.withLock { _ in latestLeave.withLock { _ in ask() } }
+  }
+
+  /// Waits until no port has left for 10 ms, for 100 ms at most: the ports of a client leave one soon after another.
+  private func awaitLeaving() {
+    let timeToLeave: UInt64 = 10_000_000
+    let deadline = HostTime.now + 10 * timeToLeave
+    while true {
+      let now = HostTime.now
+      let end = min(latestLeave.withLock { $0 } + timeToLeave, deadline)
+      if now >= end { return }
+      usleep(UInt32((end - now) / 1000 + 1))
+    }
   }
 
   func addPort(named name: String, _ direction: PortDirection) throws(ServerError) -> ClientPort {

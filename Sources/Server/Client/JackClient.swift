@@ -54,6 +54,9 @@ final class JackClient: ServerClient, @unchecked Sendable {
   let latenciesAreStale = Atomic<Bool>(false)
   /// Number of graph orders that JACK has reported.
   let orders = Atomic<UInt32>(0)
+  /// Host time at which JACK last reported that a port of any client had left; 0 before. PipeWire's library lets a
+  /// port go after the report: who holds the lock keeps it.
+  let latestLeave = Mutex<UInt64>(0)
 
   /// A graph change that JACK may not have reported yet.
   struct Change {

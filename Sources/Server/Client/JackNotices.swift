@@ -62,7 +62,9 @@ extension JackClient {
     unsafe jack_set_port_registration_callback(
       client,
       { port, isThere, argument in
-        if isThere != 0 { unsafe NoticeLink.notify(argument) { $0.portAppeared(port) } }
+        unsafe NoticeLink.notify(argument) {
+          if isThere != 0 { $0.portAppeared(port) } else { $0.portLeft() }
+        }
       }, argument)
   }
 }
@@ -106,6 +108,8 @@ final class NoticeLink: Sendable {
       notices?.serverLost()
     }
   }
+
+  func portLeft() { links.client?.latestLeave.withLock { $0 = HostTime.now } }
 
   /// JACK reports the period when it changes, and also when the client is activated.
   func periodIs(_ frames: Int) {

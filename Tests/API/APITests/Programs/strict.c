@@ -835,6 +835,8 @@ typedef struct {
   int count, behind;
   AudioQueueBufferRef all[8];
   _Atomic long calls;
+  /// Set before the queue is disposed of, which may refuse a buffer.
+  _Atomic bool is_over;
 } emulator;
 
 /// Writes the sound of a turn: turn 0 is heard first.
@@ -853,7 +855,8 @@ static void write_turn(emulator *this, long turn) {
 static void emulate(void *data, AudioQueueRef queue, AudioQueueBufferRef buffer) {
   emulator *this = data;
   CHECK(buffer == this->all[this->calls % this->count]);
-  WORKS(AudioQueueEnqueueBuffer(queue, buffer, 0, NULL));
+  OSStatus status = AudioQueueEnqueueBuffer(queue, buffer, 0, NULL);
+  if (!this->is_over) WORKS(status);
   this->calls++;
   // The buffer of the turn `calls + count - 1` is enqueued.
   write_turn(this, this->calls + this->count - 1 - this->behind);
@@ -864,6 +867,7 @@ static bool is_heard(cue_capture *card, emulator *this) {
   AudioStreamBasicDescription format = float_format(this->stream_rate, 2);
   AudioQueueRef queue = NULL;
   this->calls = 0;
+  this->is_over = false;
   WORKS(AudioQueueNewOutput(&format, emulate, this, NULL, NULL, 0, &queue));
   for (int i = 0; i < this->count; i++) {
     this->all[i] = new_buffer(queue, this->size);
@@ -880,6 +884,7 @@ static bool is_heard(cue_capture *card, emulator *this) {
   WAIT(this->calls >= turns);
   record(card, 2 * period);
   end_recording(card);
+  this->is_over = true;
   WORKS(AudioQueueDispose(queue, true));
   size_t at = find_sound(card, 0);
   if (this->stream_rate == rate) {
