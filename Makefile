@@ -93,9 +93,9 @@ embedded-check: ## Proves that the real-time module allocates nothing, and lists
 rtsan: deps plugins ## Plays, records, and runs plugins and a callback under RealtimeSanitizer, on a server of its own (about 20 s after `build`).
 	@Tests/Tools/Gates/rtsan
 
-.PHONY: without-rubberband
-without-rubberband: deps ## Proves that the library works without Rubber Band, which is under the GPL (about 1 min).
-	@Tests/Tools/Gates/without-rubberband
+.PHONY: as-package
+as-package: deps ## Builds a package that depends on this one by version, without Rubber Band, which is under the GPL (about 2 min).
+	@Tests/Tools/Gates/as-package
 
 .PHONY: check
 check: deps lint embedded-check ## The quick part of the gate: form, the real-time rules, and the tests without tags (about 1 min after a build).
