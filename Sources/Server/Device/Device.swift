@@ -284,10 +284,8 @@ package final class Device: Sendable {
   /// another client made for its own run are left out.
   package var knownConnections: [KnownConnection] { connections.remembered }
 
-  /// Ports that were connected to the sound card by default, and that somebody has disconnected from it since.
-  package var endedDefaults: Set<String> { connections.endedDefaults }
-  /// Ports of which somebody has ended a connection that was to last.
-  package var endedPorts: Set<String> { connections.endedPorts }
+  /// Ports of which somebody has ended a connection: one to the sound card by default, or one that was to last.
+  package var endedPorts: (defaults: Set<String>, lasting: Set<String>) { connections.endedPorts }
 
   /// Remembers all existing connections as if people had made them.
   package func keepConnections() { connections.keepAll() }

@@ -44,7 +44,8 @@ extension SessionEngine {
     /// ended, since those that are left are written one by one, or if somebody has ended the output's last one.
     func kept(_ others: [String]?, _ ports: [String]) -> [String]? {
       guard let others else {
-        let isBare = !ended.isDisjoint(with: ports) && !known.contains { ports.contains($0.port) }
+        let isBare =
+          !ended.lasting.isDisjoint(with: ports) && !known.contains { ports.contains($0.port) }
         return isBare ? [] : nil
       }
       let wires = others.enumerated().map { (port: ports[$0 % ports.count], other: $1) }
@@ -64,7 +65,7 @@ extension SessionEngine {
     }
     // Of ports that somebody has connected otherwise, or disconnected in part, all connections are written: the
     // next run makes no others.
-    let chosen = device.endedDefaults.union(all.filter { !$0.isDefault }.map(\.port))
+    let chosen = ended.defaults.union(all.filter { !$0.isDefault }.map(\.port))
     let outlets = plan.trackOutlets.values.map(\.ports) + plan.busOutlets.values.map(\.ports)
     let left = Set(outlets.filter { chosen.isDisjoint(with: $0) }.joined())
     for wire in known where !left.contains(wire.port) && !listed.contains(where: { $0 == wire }) {

@@ -2,6 +2,8 @@ import CRealTime
 import Foundation
 import RealTime
 import Server
+import Synchronization
+import System
 import TestSupport
 import Testing
 
@@ -73,6 +75,29 @@ import Testing
     rig.cycle()
     #expect(rig.calls.last == .running(false))
     #expect(rig.queue.statistics.lastedFrames == 586)
+  }
+
+  /// Also if the device that lost the server is disposed of before the server is back.
+  @Test func theLogTellsOfServers() throws {
+    let lines = Mutex<[String]>([])
+    Log.set(level: .notice) { _, text in lines.withLock { $0.append(text) } }
+    defer { Log.set(level: .error) { _, _ in } }
+    let away = "the JACK server “by-hand” went away: queues and units go on when it is back"
+    let back = "the JACK server “by-hand” is back"
+    let rig = try Rig()
+    try rig.queue.start()
+    rig.cycle()
+    goAndReturn(rig)
+    #expect(lines.withLock { $0 } == [away, back])
+    rig.server.goAway()
+    waitForLoss(rig)
+    try rig.queue.dispose(afterPlaying: false)
+    #expect(lines.withLock { $0 } == [away, back, away])
+    rig.server.comeBack()
+    let next = try Rig(server: rig.server)
+    try next.queue.start()
+    #expect(lines.withLock { $0 } == [away, back, away, back])
+    withExtendedLifetime(next) {}
   }
 
   @Test("34: what needs no server works while it is gone", arguments: [48000.0, 44100])

@@ -74,10 +74,8 @@ final class Connections: Sendable {
     return patchbay.withLock { $0.remembered }
   }
 
-  /// Ports that were connected to the sound card by default, and that somebody has disconnected from it since.
-  var endedDefaults: Set<String> { patchbay.withLock { $0.endedDefaults } }
-  /// Ports of which somebody has ended a connection that was to last.
-  var endedPorts: Set<String> { patchbay.withLock { $0.endedPorts } }
+  /// Ports of which somebody has ended a connection.
+  var endedPorts: Patchbay.Ended { patchbay.withLock { $0.ended } }
 
   /// Remembers all existing connections as if people had made them.
   func keepAll() {

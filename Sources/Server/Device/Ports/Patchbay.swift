@@ -13,10 +13,9 @@ struct Patchbay {
   }
   /// In the order in which they were added.
   private var wires: [Wire] = []
-  /// Ports that were connected to the sound card by default, and that somebody has disconnected from it since.
-  private(set) var endedDefaults: Set<String> = []
-  /// Ports of which somebody has ended a connection that was to last.
-  private(set) var endedPorts: Set<String> = []
+  /// Ports of which somebody has ended a connection: one to the sound card by default, or one that was to last.
+  typealias Ended = (defaults: Set<String>, lasting: Set<String>)
+  private(set) var ended: Ended = ([], [])
   /// Ports that wait for ports of the sound card.
   private var cardWishes: [CardWish] = []
 
@@ -88,8 +87,8 @@ struct Patchbay {
 
   mutating func disconnected(_ port: String, from destination: String) {
     if let wire = wire(port, to: destination), wire.isMade {
-      if wire.isDefault { endedDefaults.insert(port) }
-      if wire.memory == .lasting { endedPorts.insert(port) }
+      if wire.isDefault { ended.defaults.insert(port) }
+      if wire.memory == .lasting { ended.lasting.insert(port) }
     }
     wires.removeAll { $0.port == port && $0.destination == destination && $0.isMade }
   }
@@ -126,8 +125,8 @@ struct Patchbay {
   /// Forgets ports that no longer exist.
   mutating func forget(_ ports: [String]) {
     wires.removeAll { ports.contains($0.port) }
-    endedDefaults.subtract(ports)
-    endedPorts.subtract(ports)
+    ended.defaults.subtract(ports)
+    ended.lasting.subtract(ports)
     cardWishes.removeAll { $0.ports.contains { ports.contains($0) } }
   }
 

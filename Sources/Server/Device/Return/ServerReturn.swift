@@ -70,7 +70,10 @@ final class ServerReturn: Sendable {
   }
 
   /// Notes that the device's cycles run.
-  func enter() { agreement.enter() }
+  func enter() {
+    agreement.enter()
+    LostServers.shared.enter(cycles.client.serverName)
+  }
   /// Notes that the device is being closed.
   func end() { agreement.end() }
 

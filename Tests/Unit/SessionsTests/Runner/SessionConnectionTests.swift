@@ -70,7 +70,7 @@ import Testing
       for document in [plain, listed, single, bus] {
         let first = try SessionRig(document, in: folder, otherInputs: inputs, card: card)
         #expect(!connections(of: first).isEmpty)
-        // What is connected is saved as it was.
+        // A save leaves the document as it is while all its connections exist.
         #expect(saved(first).json == document.json)
         for (port, others) in connections(of: first) {
           for other in others { first.engine.device.disconnect(port, from: other) }
