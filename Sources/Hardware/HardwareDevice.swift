@@ -179,6 +179,12 @@ package final class HardwareDevice: Sendable {
   package func beginUse() { state.withLock { $0.uses += 1 } }
   package func endUse() { state.withLock { $0.uses -= 1 } }
 
+  /// Tells in the log why an output unit is silent, once until one can start.
+  package func tellUnusable(_ error: ServerError) {
+    if hasToldLoss.exchange(true, ordering: .relaxed) { return }
+    log.error("an output unit cannot use the JACK server “\(serverName)”: \(error)")
+  }
+
   // MARK: Functions
 
   /// Whether a function of this process runs.

@@ -81,7 +81,7 @@ package struct IOSlot: ~Copyable {
     }
   }
 
-  /// Begins to count the frames to play, of which `frames` are rendered. Process thread.
+  /// Notes that a stopped function's last sound ends after `frames` rendered frames and its tail. Process thread.
   @_noLocks func beginDrain(rendered frames: Int) {
     _ = drainFrames.compareExchange(
       expected: Self.isBeingStopped, desired: frames &+ tailFrames.load(ordering: .relaxed),

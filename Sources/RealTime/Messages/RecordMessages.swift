@@ -44,7 +44,7 @@ package struct RecordEvent: BitwiseCopyable, Sendable {
     case runBegan
     /// No space is queued: frames from `frame` on are lost until there is one.
     case ranOut
-    /// The client missed the cycles of the `frames` frames before `frame`, of which `silence` are silence in a space.
+    /// The client missed the cycles of the `frames` frames before `frame`. `silence` of them were written as silence.
     case missed
   }
   package let kind: Kind
@@ -54,6 +54,7 @@ package struct RecordEvent: BitwiseCopyable, Sendable {
   package let frame: Int64
   /// Device frames since the run began, pauses not counted.
   package let position: Int64
+  /// Frames that a space holds as silence, since the client missed their cycles.
   package let silence: Int64
 
   /// Initial value of a ring's slots.

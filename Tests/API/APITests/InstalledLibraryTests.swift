@@ -35,7 +35,7 @@ import Testing
         }
         return fields[2]
       }
-      // What the Swift module's interface declares, and no Swift module below it.
+      // Symbols of the Swift modules that programs import, and of none below them.
       let swift = visible.filter { $0.hasPrefix("$s") }
       #expect(swift.count > 100 && swift.allSatisfy { $0.hasSuffix("@@CUEJACK_SWIFT_0.1") })
       let exported = visible.filter { !$0.hasPrefix("$s") }

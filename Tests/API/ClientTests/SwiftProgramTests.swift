@@ -81,15 +81,23 @@ import Testing
     Issue.record("\(name): \(found ?? "")")
   }
 
-  @Test(arguments: Kind.allCases) func whatTheyPlayIsHeard(kind: Kind) throws {
+  /// Calls `body` with a folder, a sound, and the sound as linear PCM and as Apple Lossless in files of the folder.
+  private func withSound(
+    _ body: (_ folder: URL, _ sound: [[Float]], _ file: String, _ coded: String) throws -> Void
+  ) throws {
     try withTemporaryFolder { folder in
       let sound = Sounds.samples(rate: 48000)
-      let frames = sound[0].count
       let file = folder.appendingPathComponent("Größe 1.wav").path
       try writeWave(sound, to: file)
       let coded = folder.appendingPathComponent("sound.m4a").path
       try Sounds.convert(file, coded, ["--format", "alac"])
+      try body(folder, sound, file, coded)
+    }
+  }
 
+  @Test(arguments: Kind.allCases) func whatTheyPlayIsHeard(kind: Kind) throws {
+    try withSound { _, sound, file, coded in
+      let frames = sound[0].count
       let server = try server(kind)
       try hear("player", [file], on: server) { result, recording in
         result.output == "Playing...\nPlayed \(frames) packets\n"
@@ -155,13 +163,8 @@ import Testing
   }
 
   @Test func whatTheyConvertIsTheSameSound() throws {
-    try withTemporaryFolder { folder in
-      let sound = Sounds.samples(rate: 48000)
+    try withSound { folder, sound, wave, coded in
       let frames = sound[0].count
-      let wave = folder.appendingPathComponent("sound.wav").path
-      try writeWave(sound, to: wave)
-      let coded = folder.appendingPathComponent("sound.m4a").path
-      try Sounds.convert(wave, coded, ["--format", "alac"])
       for (name, source, end, unit) in [
         ("extconverter", coded, "aiff", "Converted \(frames) frames"),
         ("converter", coded, "caf", "Converted \(frames) packets"),

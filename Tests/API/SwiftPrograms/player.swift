@@ -120,7 +120,7 @@ class Player {
     repeat {
       CFRunLoopRunInMode(CFRunLoopMode.defaultMode, 0.25, false)
     } while !isDone
-    // What is still in the buffers.
+    // The queue plays the buffers that it still has.
     CFRunLoopRunInMode(.defaultMode, 2, false)
     AudioQueueStop(queue, true)
     AudioQueueDispose(queue, true)

@@ -329,6 +329,27 @@ import Testing
     return (try? run("setpriv", words).status) == 0
   }
 
+  /// The cycles that a recorder misses are silence in the file, and its exit code is 1.
+  @Test func lateCyclesAreTold() throws {
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon(period: 256, synchronous: false)
+      let emitter = try Emitter(on: server)
+      defer { withExtendedLifetime(emitter) {} }
+      let file = folder.appendingPathComponent("a.wav").path
+      let recorder = try recordEmitter(file, on: server, ["--seconds", "3"], in: folder)
+      recorder.send(signal: SIGSTOP)
+      usleep(100_000)
+      recorder.send(signal: SIGCONT)
+      let result = try recorder.result()
+      #expect(result.status == 1, "\(result)")
+      let words = try #require(
+        result.output.firstMatch(of: /\((\d+) frames of silence\)/), "\(result)")
+      let silence = try #require(Int(words.output.1))
+      let (frames, _, wrong) = try emitted(file)
+      #expect(silence > 0 && frames == 144_000 && wrong >= 2 * silence)
+    }
+  }
+
   /// The recording continues when the server is back, and has the requested length.
   @Test func recordingGoesOnWhenTheServerIsBack() throws {
     try withTemporaryFolder { folder in

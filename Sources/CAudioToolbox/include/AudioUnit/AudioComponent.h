@@ -23,13 +23,13 @@ struct AudioComponentDescription {
   OSType componentType;
   OSType componentSubType;
   OSType componentManufacturer;
-  /// Ignored in a search. No component has flags.
+  /// A search ignores the flags and their mask. Components of this library have none.
   UInt32 componentFlags;
   UInt32 componentFlagsMask;
 };
 typedef struct AudioComponentDescription AudioComponentDescription;
 
-/// What componentFlags of Apple's components say. No component has flags here.
+/// Values of componentFlags. Components of this library have none of them.
 typedef CF_OPTIONS(UInt32, AudioComponentFlags) {
   kAudioComponentFlag_Unsearchable = 1,
   kAudioComponentFlag_SandboxSafe = 2,

@@ -209,7 +209,7 @@ static void a_server_that_goes(void) {
   kill(server, SIGTERM);
   waitpid(server, NULL, 0);
   WAIT(AudioQueueStart(queue, NULL) == kAudioQueueErr_QueueInvalidated);
-  // What needs no server works.
+  // These calls need no server.
   WORKS(AudioQueuePause(queue));
   WORKS(AudioQueueStop(queue, true));
   passed("QueueInvalidated");
