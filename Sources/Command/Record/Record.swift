@@ -137,6 +137,7 @@ struct Record: ParsableCommand {
     }
     try client.checkStart(on: recorder.queue)
     let stream = kind.stream(sampleRate: rate, channels: recorder.queue.format.channels)
+    tellOfRoles(stream, in: kind.container, of: claim.name ?? file)
     let encoding = PacketEncoder.Options(bitRate: coding.bitrate?.bitsPerSecond)
     let latest = LatestPart()
     let recording = try telling { () throws(SoundFileError) in
