@@ -62,7 +62,9 @@ extension JackClient {
     unsafe jack_set_port_registration_callback(
       client,
       { port, isThere, argument in
-        if isThere != 0 { unsafe NoticeLink.notify(argument) { $0.portAppeared(port) } }
+        unsafe NoticeLink.notify(argument) { link in
+          if isThere != 0 { link.portAppeared(port) } else { link.notices?.portDisappeared() }
+        }
       }, argument)
   }
 }
