@@ -83,6 +83,16 @@ void cue_rt_close_check(cue_check *check) CUE_REALTIME {
   __atomic_add_fetch(&record->late, 1, __ATOMIC_RELEASE);
 }
 
+cue_check *cue_suspend_check(void) {
+  cue_check *present = cue_thread_check;
+  cue_thread_check = NULL;
+  return present;
+}
+
+void cue_resume_check(cue_check *check) {
+  cue_thread_check = check;
+}
+
 bool cue_take_report(uint32_t index, cue_check_report *report) {
   record *record = &records[index % cue_check_record_count];
   memset(report, 0, sizeof *report);

@@ -119,6 +119,9 @@ package final class Graph: @unchecked Sendable {
     unsafe attention.deallocate()
   }
 
+  /// Frames for which cycles have run the nodes. Any thread.
+  package var framesRun: Int64 { unsafe cycle.pointee.framesRun }
+
   // MARK: From edit to cycle
 
   /// Applies several edits together, or none of them if one fails.

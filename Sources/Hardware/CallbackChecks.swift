@@ -9,7 +9,7 @@ import System
 ///
 /// A thread of its own writes to the log, once a second, what each callback did that it must not do in a
 /// cycle. The end of the process writes the rest.
-enum CallbackChecks {
+package enum CallbackChecks {
   /// Starts the checks when it is first read, if the variable asks for them. Not real time.
   static let start: Void = {
     guard environmentVariable("CUEJACK_CHECK_CALLBACKS") == "1" else { return }
@@ -25,6 +25,14 @@ enum CallbackChecks {
       }
     }
   }()
+
+  /// Runs a function of the library that the app may call in a callback. What the function does is not the
+  /// callback's fault, and is not counted.
+  package static func excepting<R>(_ body: () -> R) -> R {
+    let check = unsafe cue_suspend_check()
+    defer { unsafe cue_resume_check(check) }
+    return body()
+  }
 
   /// Writes what was recorded since the last time. Any thread.
   private static func report() {

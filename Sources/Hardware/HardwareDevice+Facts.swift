@@ -12,8 +12,9 @@ extension HardwareDevice {
   /// True unless the server has gone.
   package var isAlive: Bool { state.withLock { $0.device }.map { !$0.isLost } ?? true }
 
-  /// The facts now. Opens the client if necessary. After the server has gone, or while clients of this
-  /// process are on another one, or while it does not answer, the latest facts.
+  /// The facts now: rate, period and xruns from the client, the others as of the latest event, without a request.
+  /// Opens the client if necessary. After the server has gone, or while clients of this process are on another
+  /// one, or while it does not answer, the latest facts.
   package var facts: HardwareFacts {
     get throws(ServerError) {
       let device: Device
@@ -27,9 +28,8 @@ extension HardwareDevice {
         }
         throw error
       }
-      if device.isLost, let known = known.withLock({ $0 }) { return known }
-      let facts = HardwareFacts(of: device)
-      known.withLock { if $0 == nil { $0 = facts } }
+      guard var facts = known.withLock({ $0 }) else { return HardwareFacts(of: device) }
+      if !device.isLost { facts.takeCounts(of: device) }
       return facts
     }
   }

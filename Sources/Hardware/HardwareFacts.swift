@@ -32,6 +32,13 @@ extension HardwareFacts {
       outputLatency: client.cardLatency(.output), xruns: device.xruns,
       isPipeWire: client.isPipeWire)
   }
+
+  /// Takes what the client knows without asking the server.
+  mutating func takeCounts(of device: Device) {
+    sampleRate = device.client.sampleRate
+    periodFrames = device.client.periodFrames
+    xruns = device.xruns
+  }
 }
 
 /// A property of a device that has changed, or an event.

@@ -13,9 +13,10 @@ extension OutputQueue {
     }
   }
 
-  /// Sets a gain beside the volume. It takes the length of a cycle to change. Offline there is none.
+  /// Sets a gain beside the volume, which levels include. It takes the length of a cycle to change. Offline there
+  /// is none.
   package func setOutputGain(_ gain: Float) {
-    unsafe memory.voice.pointee.setDeviceGain(gain)
+    unsafe memory.voice.pointee.setOutputGain(gain)
   }
 
   /// Changes parameters from the first frame of the next cycle on. Values out of range are clamped;

@@ -9,7 +9,7 @@ extension OutputQueue {
     (0..<format.channels).map { unsafe memory.voice.pointee.clippedSamples(ofChannel: $0) }
   }
 
-  /// Lets the process thread copy the frames of runs for `takeSamples`: with volume, pan and fades, at
+  /// Lets the process thread copy the frames of runs for `takeSamples`: with volume, output gain, pan and fades, at
   /// the device's rate, without silence before and after a run. A single channel that plays through two
   /// ports is one channel. Later calls do nothing. Allocates.
   ///

@@ -41,6 +41,10 @@ extern CUE_HIDDEN _Thread_local cue_check *_Nullable cue_thread_check
 /// Begins the checks. Call it once, on any thread.
 void cue_start_checks(void) CUE_HIDDEN;
 
+/// Leaves out of the checks what this thread does, until `cue_resume_check` gets the result.
+cue_check *_Nullable cue_suspend_check(void) CUE_HIDDEN;
+void cue_resume_check(cue_check *_Nullable check) CUE_HIDDEN;
+
 /// Moves the counts of record `index` to `report`. Any thread that is not real time.
 ///
 /// Returns false if there are none.

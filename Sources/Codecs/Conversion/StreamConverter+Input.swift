@@ -29,7 +29,7 @@ extension StreamConverter {
         : packets.frames(
           source.next - taken, count: taken, each: decoder.format.framesPerPacket)
       if unsafe bytes.isEmpty {
-        return try replaceLost(told, decoder, from: decodedFrames + decoder.available)
+        return try missPacket(told, decoder, from: decodedFrames + decoder.available)
       }
       let before = decodedFrames + decoder.available
       let decodedBefore = decoder.decodedFrames
@@ -67,8 +67,8 @@ extension StreamConverter {
     try encodePending()
   }
 
-  /// Replaces a packet of a part of a file that could not be decoded, and lists it as missing. The
-  /// parameters are those of `replaceLost`.
+  /// Replaces a packet of a part of a file that is missing or could not be decoded, and lists it as missing.
+  /// The parameters are those of `replaceLost`.
   private func missPacket(
     _ lost: Int, _ decoder: PacketDecoder, from before: Int
   ) throws(Failure) {

@@ -114,8 +114,8 @@ package final class StreamConverter {
   private var hasBegun = false
   /// The part of the decoded frames that forms the stream; nil for all.
   var part: Part?
-  /// Frames of the part that silence replaces because their packets could not be decoded, by
-  /// position in the part. The caller removes those that it has taken notice of.
+  /// Frames of the part that silence replaces because their packets are missing or could not be decoded,
+  /// by position in the part. The caller removes those that it has taken notice of.
   package var missing: [Range<Int>] = []
   /// True if the input has ended and all delayed frames are pending.
   var hasEnded = false
@@ -257,8 +257,8 @@ package final class StreamConverter {
   /// Discards the stream. The next input starts another one, which may begin in the middle of
   /// packets.
   ///
-  /// A packet that cannot be decoded is no error: silence of its length replaces it, and `missing`
-  /// lists it.
+  /// A packet that has no bytes or cannot be decoded is no error: silence of its length replaces it, and
+  /// `missing` lists it.
   ///
   /// - Parameters:
   ///   - skipped: Decoded frames before the start of the stream.

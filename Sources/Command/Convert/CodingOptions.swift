@@ -1,4 +1,5 @@
 import ArgumentParser
+import Codecs
 import Files
 import RealTime
 import Sessions
@@ -64,6 +65,13 @@ func checkBits(_ bits: Int?, _ format: SoundCoding?) throws {
   if let format, case .pcm = format {
     try check(false, "--format \(format.name) says how many bits: leave --bits out")
   }
+}
+
+/// Tells which roles a file's format gives to channels that have none: an encoder may cut off the high
+/// frequencies of one.
+func tellOfRoles(_ format: StreamFormat, in container: Container, of path: String) {
+  guard let remark = ChannelPlan(nil, to: format, in: container).remark else { return }
+  Screen.shared.remark("\(PipeStore.name(of: path)): \(remark)")
 }
 
 /// The value of `--bitrate`, in bits per second.

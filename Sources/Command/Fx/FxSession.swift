@@ -2,6 +2,7 @@ import ArgumentParser
 import AudioQueue
 import Dispatch
 import Glibc
+import Graph
 import PluginHost
 import Server
 import System
@@ -50,10 +51,12 @@ struct FxSession {
     let device = client.device
     let begin = device.now
     let keys = FxKeys(client)
-    let end = command.seconds.map { begin + $0.frames(at: device.client.sampleRate) }
-    wait(for: end, keys, from: begin)
-    let frames = max(0, min(device.now, end ?? .max) - begin)
-    let isCut = end.map { device.now < $0 } ?? false
+    let start = client.chain.graph.framesRun
+    let wanted = command.seconds?.frames(at: device.client.sampleRate)
+    wait(for: wanted, keys, from: start)
+    let processed = client.chain.graph.framesRun - start
+    let frames = min(processed, wanted ?? .max)
+    let isCut = wanted.map { processed < $0 } ?? false
     Screen.shared.draw([])
     Screen.shared.say(
       "\(device.client.name): processed \(frames) frames from frame \(begin); xruns: \(device.xruns)"
@@ -65,14 +68,20 @@ struct FxSession {
     if client.chain.hasLostPlugins || device.isLost { throw ExitCode.failure }
   }
 
-  /// Waits for the frame `end`, a signal or the key that quits. Shows the state on a terminal.
-  private func wait(for end: Int64?, _ keys: FxKeys, from begin: Int64) {
+  /// Waits until `wanted` frames have been processed, for a signal or for the key that quits. Shows the state
+  /// on a terminal.
+  ///
+  /// - Parameter start: The graph's frames before the first one. Device time would count frames of a server
+  ///   that was away, and the counter of the next server is another one.
+  private func wait(for wanted: Int64?, _ keys: FxKeys, from start: Int64) {
     let device = client.device
+    let graph = client.chain.graph
     let serverName = device.client.serverName
     var watch = ServerWatch("the sound")
     CommandWait(signals: signals, awake: awake).run {
       guard !keys.isAskedToQuit else { return nil }
-      let rest = end.map { Double($0 - device.now) / device.client.sampleRate } ?? 1
+      let rest =
+        wanted.map { Double($0 - (graph.framesRun - start)) / device.client.sampleRate } ?? 1
       guard rest > 0 else { return nil }
       watch.note(device.loss, server: serverName)
       return min(0.1, max(0.001, rest))
@@ -80,7 +89,7 @@ struct FxSession {
       keys.press($0)
     } show: {
       guard Screen.shared.isTerminal else { return }
-      let seconds = Double(max(0, device.now - begin)) / device.client.sampleRate
+      let seconds = Double(graph.framesRun - start) / device.client.sampleRate
       let line = "\(device.client.name) \(clock(seconds))  \(keys.state)"
       Screen.shared.draw([fitted(line, to: min(columns(of: line), Screen.shared.size.columns - 1))])
     }

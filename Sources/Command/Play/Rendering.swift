@@ -74,6 +74,7 @@ struct Rendering {
     file = try OutputTarget(
       path, plan.format, in: plan.container, isReplacing: isReplacing)
     writer = try SoundWriter(file.store, plan)
+    tellOfRoles(stream, in: form.kind.container, of: path)
   }
 
   /// The result of rendering.

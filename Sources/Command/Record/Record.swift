@@ -137,12 +137,18 @@ struct Record: ParsableCommand {
     }
     try client.checkStart(on: recorder.queue)
     let stream = kind.stream(sampleRate: rate, channels: recorder.queue.format.channels)
+    tellOfRoles(stream, in: kind.container, of: claim.name ?? file)
     let encoding = PacketEncoder.Options(bitRate: coding.bitrate?.bitsPerSecond)
+    let latest = LatestPart()
     let recording = try telling { () throws(SoundFileError) in
       try RecordingParts(
         RecordingParts.Options(
           names, split: split, isReplacing: force, program: programName,
-          onMessage: { Screen.shared.remark($0) }, onPart: { tell($0, at: rate) }
+          onMessage: { Screen.shared.remark($0) },
+          onPart: { part in
+            latest.path = part.path
+            tell(part, at: rate)
+          }
         ),
         claim
       ) { path throws(SoundFileError) in
@@ -153,7 +159,7 @@ struct Record: ParsableCommand {
     if let signal = signals.received { throw ExitCode(128 + signal) }
     announce(recorder, recording, start)
     let monitor = RecordMonitor(
-      recording, recorder,
+      recording, latest, recorder,
       measuresLoudness: report.measuresLoudness(channels: recorder.queue.format.channels))
     let trigger = take.trigger(at: rate)
     try telling { () throws(QueueError) in
@@ -346,7 +352,7 @@ struct Record: ParsableCommand {
       Screen.shared.say(
         "\(files) file\(files == 1 ? "" : "s"): \(summary(of: recorder, frames: frames))\(monitor.words)"
       )
-      monitor.noteEnd(recording.path, frames: frames, bytes: nil)
+      monitor.noteEnd(monitor.path, frames: frames, bytes: nil)
     }
     let hasLosses = recorder.overruns > 0 && recorder.silentFrames > 0
     if recorder.hasFailed || hasLosses { throw ExitCode.failure }

@@ -6,7 +6,18 @@ import Files
 import RealTime
 import Server
 import Sessions
+import Synchronization
 import System
+
+/// The path of the latest file of a recording that is complete while the recording goes on; nil before. Any
+/// thread.
+final class LatestPart: Sendable {
+  private let held = Mutex<String?>(nil)
+  var path: String? {
+    get { held.withLock { $0 } }
+    set { held.withLock { $0 = newValue } }
+  }
+}
 
 /// Levels, loudness and losses of a recording, for the display, the closing line and the events. Main
 /// thread.
@@ -14,6 +25,7 @@ final class RecordMonitor {
   /// Measures what is written.
   let meter: RecordMeter
   private let recording: RecordingParts
+  private let latest: LatestPart
   private let recorder: FileRecorder
   private var hold = PeakHold()
   /// Greatest peaks since the last event.
@@ -25,8 +37,12 @@ final class RecordMonitor {
   private var toldClips: UInt64 = 0
   private var end: FinishedEvent.File
 
-  init(_ recording: RecordingParts, _ recorder: FileRecorder, measuresLoudness: Bool) {
+  init(
+    _ recording: RecordingParts, _ latest: LatestPart, _ recorder: FileRecorder,
+    measuresLoudness: Bool
+  ) {
     self.recording = recording
+    self.latest = latest
     self.recorder = recorder
     meter = RecordMeter(recorder.queue.format, measuresLoudness: measuresLoudness)
     end = FinishedEvent.File(file: recording.path)
@@ -67,8 +83,11 @@ final class RecordMonitor {
     }
   }
 
-  /// The file that is written now, and its size.
-  private var path: String { recording.path }
+  /// The file that is written now, or the latest one if none is.
+  var path: String {
+    recording.writer == nil ? latest.path ?? recording.path : recording.path
+  }
+  /// The size of the file that is written now.
   private var bytes: Int64 { (try? recording.byteCount) ?? 0 }
 
   /// Recorded seconds; negative before the start.

@@ -43,9 +43,9 @@ package final class MediaReader {
   private var converter: StreamConverter?
   /// True if the converter and the packet position match the stream's position.
   private var isInstalled = false
-  /// The packets found so far that cannot be decoded.
+  /// The packets found so far that are missing or cannot be decoded.
   private var lost = MissingSound()
-  /// The sound found so far that cannot be decoded.
+  /// The sound found so far that is missing or cannot be decoded.
   package var missing: MissingSound {
     var missing = lost.isEmpty ? file.missing : lost
     missing.isLeast = file.lacksUnknownFrames

@@ -1,6 +1,6 @@
 import Timeline
 
-/// Sound of a file that cannot be decoded. Silence takes its place.
+/// Sound that a file lacks, or that cannot be decoded. Silence takes its place.
 package struct MissingSound: Sendable {
   /// Frames by position, at the file's rate.
   private var parts: [Int64: Int] = [:]

@@ -14,6 +14,7 @@ package struct GraphCycle: ~Copyable {
   private let held = Atomic<Bool>(false)
   private let freewheels = Atomic<Bool>(false)
   private let latestFrame = Atomic<Int64>(.min)
+  private let ran = Atomic<Int64>(0)
   private let faded = Atomic<UInt64>(0)
   private let fadedFrom = Atomic<Int64>(.min)
   private let wantsAttention = Atomic<Bool>(false)
@@ -63,6 +64,8 @@ package struct GraphCycle: ~Copyable {
     ended.store(cyclesBegun, ordering: .sequentiallyConsistent)
     latestFrame.store(.min, ordering: .relaxed)
   }
+  /// Frames for which cycles have run the nodes.
+  package var framesRun: Int64 { ran.load(ordering: .relaxed) }
   /// Number of the latest order whose fade is over.
   package var fadedOrder: UInt64 { faded.load(ordering: .acquiring) }
   /// Device frame at which the fade of that order began; nil if there was none.
@@ -116,6 +119,7 @@ package struct GraphCycle: ~Copyable {
             Double(nextMicroseconds &- microseconds) * 1000 / Double(frames)
         }
         happened = unsafe run(order, frames, block, transport)
+        ran.add(Int64(frames), ordering: .relaxed)
       }
     }
     ended.store(number, ordering: .releasing)

@@ -37,7 +37,9 @@ struct VoiceState: BitwiseCopyable {
   var isSpread = false
   /// Set if a cycle in freewheel waited for entries and none came.
   var hasWaitedInVain = false
-  /// Gain of the device at the end of the latest cycle; not a number before the first one.
+  /// Gain of the output and of the device at the end of the latest cycle; not a number before the first
+  /// one.
+  var outputGain = Float.nan
   var deviceGain = Float.nan
   /// First device frame of the latest cycle played.
   var cycleFrame = Int64.min
@@ -79,7 +81,8 @@ package struct Voice: ~Copyable {
   let panNow = Atomic<UInt32>(0)
   /// The device's sample rate in Hz, as the bits of a Double.
   let sampleRate = Atomic<UInt64>(Double(48_000).bitPattern)
-  /// Gain of the device, as the bits of a Float.
+  /// Gain of the output and of the device, as the bits of a Float.
+  let outputGain = Atomic<UInt32>(Float(1).bitPattern)
   let deviceGain = Atomic<UInt32>(Float(1).bitPattern)
   package let secondPort = SecondPort()
   let metering = Atomic<Bool>(false)
@@ -131,8 +134,14 @@ package struct Voice: ~Copyable {
     sampleRate.store(rate.bitPattern, ordering: .relaxed)
   }
 
-  /// Sets the gain of the device, with which the voice's samples are multiplied last. It changes within
-  /// one cycle, in a straight line.
+  /// Sets a gain beside the voice's volume, which meters and taps include. It changes within one cycle, in a
+  /// straight line.
+  package func setOutputGain(_ gain: Float) {
+    outputGain.store(gain.bitPattern, ordering: .relaxed)
+  }
+
+  /// Sets the gain of the device, with which the voice's samples are multiplied last, behind meters and
+  /// taps. It changes within one cycle, in a straight line.
   package func setDeviceGain(_ gain: Float) {
     deviceGain.store(gain.bitPattern, ordering: .relaxed)
   }

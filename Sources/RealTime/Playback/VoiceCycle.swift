@@ -89,19 +89,46 @@ extension Voice {
       }
     }
     let happened = play(time, &state)
-    scale(time.frames, &state)
+    let gain = CycleGain(deviceGain.load(ordering: .relaxed), time.frames, &state.deviceGain)
+    scale(gain, from: 0, to: time.frames)
     return happened
   }
 
-  /// Applies the device's gain to the ports of a cycle. A gain of 1 leaves them as they are.
-  @_noLocks private borrowing func scale(_ frames: Int, _ state: inout VoiceState) {
-    if rendersOffline.load(ordering: .relaxed) { return }
-    let gain = Float(bitPattern: deviceGain.load(ordering: .relaxed))
-    let before = state.deviceGain.isNaN ? gain : state.deviceGain
-    state.deviceGain = gain
-    if before == 1 && gain == 1 { return }
+  /// A gain that changes over a cycle in a straight line.
+  private struct CycleGain {
+    let before: Float
+    let after: Float
+    let frames: Int
+
+    /// - Parameters:
+    ///   - bits: The gain at the end of the cycle.
+    ///   - frames: Frames of the cycle.
+    ///   - present: The gain at its beginning; not a number if there was no cycle before. It becomes that at the
+    ///     end.
+    @_noLocks init(_ bits: UInt32, _ frames: Int, _ present: inout Float) {
+      after = Float(bitPattern: bits)
+      before = present.isNaN ? after : present
+      self.frames = frames
+      present = after
+    }
+
+    /// Returns the gain behind `count` frames of the cycle.
+    @_noLocks func after(_ count: Int) -> Float {
+      count == frames ? after : before + (after - before) * (Float(count) / Float(frames))
+    }
+  }
+
+  /// Applies a gain to a part of the ports' frames. A gain of 1 leaves them as they are, and offline there is
+  /// none.
+  @_noLocks private borrowing func scale(_ gain: CycleGain, from first: Int, to end: Int) {
+    if gain.before == 1 && gain.after == 1 || first >= end
+      || rendersOffline.load(ordering: .relaxed)
+    {
+      return
+    }
     for output in 0..<outputs.load(ordering: .relaxed) {
-      unsafe RealTime.scale(planes[output], frames, from: before, to: gain)
+      unsafe RealTime.scale(
+        planes[output] + first, end &- first, from: gain.after(first), to: gain.after(end))
     }
   }
 
@@ -136,6 +163,7 @@ extension Voice {
     var position: Int64
     /// Frames that the run has gone on from `position`.
     var ran: Int64 = 0
+    let gain: CycleGain
     /// True if the event thread has events to read.
     var happened = false
   }
@@ -146,7 +174,8 @@ extension Voice {
     // Offline nothing is missed: each cycle continues where the voice ended the one before.
     let first = isOffline ? 0 : 0 &- time.missed
     var progress = Progress(
-      at: first, begin: time.frame &+ Int64(first), position: state.position)
+      at: first, begin: time.frame &+ Int64(first), position: state.position,
+      gain: CycleGain(outputGain.load(ordering: .relaxed), time.frames, &state.outputGain))
     var goesOn = true
     while goesOn,
       progress.at < time.frames || (time.frames == 0 && isOffline && state.isArmed)
@@ -237,6 +266,7 @@ extension Voice {
       &state, &progress.happened)
     progress.ran &+= Int64(played)
     progress.at = at &+ played
+    scale(progress.gain, from: max(0, at), to: progress.at)
     tapFrames(from: at, to: progress.at)
     if at < 0 {
       interruptions.add(1, ordering: .relaxed)

@@ -109,7 +109,10 @@ final class NoticeLink: Sendable {
     }
   }
 
-  func portLeft() { links.client?.latestLeave.withLock { $0 = HostTime.now } }
+  func portLeft() {
+    links.client?.latestLeave.withLock { $0 = HostTime.now }
+    notices?.portDisappeared()
+  }
 
   /// JACK reports the period when it changes, and also when the client is activated.
   func periodIs(_ frames: Int) {

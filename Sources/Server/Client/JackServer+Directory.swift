@@ -51,6 +51,11 @@ extension JackServer {
       && (isPipeWireInstead || !PipeWire.isRunning && findProgram("jackd") != nil)
   }
 
+  /// True if this is PipeWire: its library is in use, or will be from the first client on.
+  package var isPipeWire: Bool {
+    PipeWire.isLibrary || isPipeWireInstead && !Self.runningNames.contains(name)
+  }
+
   /// The ports of the server's clients in the server's order; none if no server of this name runs. The
   /// property starts no server.
   package var ports: [JackPort] {

@@ -71,5 +71,7 @@ final class DeviceNotices: ServerNotices {
     eventThread.post()
   }
 
+  func portDisappeared() { eventThread.post() }
+
   func latenciesChanged() { eventThread.post() }
 }

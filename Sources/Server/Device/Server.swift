@@ -242,6 +242,8 @@ package protocol ServerNotices: AnyObject, Sendable {
   func connectionsChanged()
   /// A port appeared on the server.
   func portAppeared()
+  /// A port disappeared from the server.
+  func portDisappeared()
   /// The server asks for this client's port latencies: `updateLatencies` sets them.
   func latenciesChanged()
 }

@@ -375,6 +375,11 @@ import Testing
       #expect(result.errors.contains("frames are missing"))
       #expect(!result.output.contains("packets copied"))
       #expect(result.output.contains("48000 frames"), "\(result)")
+      let told = try #require(
+        result.errors.firstMatch(of: #/: (\d+) frames are missing/#).map { $0.output.1 })
+      #expect(result.errors.contains("\(first): converted, 0."), "\(result)")
+      let event = try cuejack("convert", conversion + ["--json", "--force"])
+      #expect(event.status == 1 && event.output.contains("\"missingFrames\":\(told)"), "\(event)")
     }
   }
 

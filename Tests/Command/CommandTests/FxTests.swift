@@ -123,10 +123,19 @@ import Testing
     #expect(try player.result().status == 1)
   }
 
+  /// Frames in which no server ran, or counted anew, are not processed.
   @Test func theServersReturnIsAwaited() throws {
     let server = try JackDaemon(period: 256)
+    let begin = ContinuousClock.now
     let player = try start(["--plugin", Self.amp, "--no-connect"], on: server)
     try player.wait(for: "plugins: client cuejack-fx")
+    // The next server counts its frames from another number.
+    let before: UInt32 = 96_000
+    do {
+      let capture = try CaptureClient(on: server, channels: 1, capacity: 1 << 10)
+      let frame = capture.cycleFrame
+      try wait(for: "frames of the first server") { capture.cycleFrame &- frame > before }
+    }
     server.kill()
     try player.waitForError("waiting until it is back")
     try server.start()
@@ -134,7 +143,14 @@ import Testing
     let capture = try CaptureClient(on: server, channels: 1, capacity: 1 << 10)
     #expect(capture.waitForPort(named: "cuejack-fx:out_1"))
     player.send(signal: SIGINT)
-    #expect(try player.result().status == 0)
+    let result = try player.result()
+    #expect(result.status == 0)
+    let processed = try #require(
+      result.output.firstMatch(of: #/processed (\d+) frames/#).flatMap { Int($0.output.1) })
+    // A server runs no more frames than its rate gives it.
+    let passed = (ContinuousClock.now - begin) / .seconds(1)
+    #expect(processed >= before, "\(result)")
+    #expect(Double(processed) <= passed * Double(server.rate), "\(result)")
   }
 
   /// Gain, bypass and the end by keys, as they are heard.

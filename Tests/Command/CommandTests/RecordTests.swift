@@ -88,6 +88,31 @@ import Testing
     }
   }
 
+  /// A codec that gives each channel a role may cut off the high ones of some: that is told before the start.
+  @Test func rolesThatACodecGivesAreTold() throws {
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon()
+      func record(_ name: String, channels: Int) throws -> CommandResult {
+        try cuejack(
+          "record",
+          [
+            folder.appendingPathComponent(name).path, "--channels", "\(channels)", "--seconds",
+            "0.1",
+            "--no-connect", "--server", server.name,
+          ])
+      }
+      let told =
+        "channels have no roles; in AAC they become left, right, centre, low frequencies, "
+      for (name, channels, isTold) in [
+        ("a.m4a", 8, true), ("b.m4a", 2, false), ("c.wav", 8, false), ("d.flac", 8, false),
+      ] {
+        let result = try record(name, channels: channels)
+        #expect(result.isRecorded, "\(result)")
+        #expect(result.errors.contains("\(name): the \(told)") == isTold, "\(result)")
+      }
+    }
+  }
+
   /// Records `played`, which loops, to all `kinds` at once, from its first frame on.
   private func record(_ kinds: [Kind], playing played: WaveFile, in folder: URL) throws
     -> [CommandResult]

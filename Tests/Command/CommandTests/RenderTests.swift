@@ -32,6 +32,20 @@ import Testing
     try run("soxi", [option, path]).output.trimmingCharacters(in: .whitespacesAndNewlines)
   }
 
+  @Test("Roles that a codec gives the channels are told")
+  func roles() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("in.wav", in: folder, channels: 8, frames: 4800)
+      for (name, isTold) in [("out.m4a", true), ("out.wav", false)] {
+        let out = folder.appendingPathComponent(name).path
+        let result = try render([file.path], to: out)
+        #expect(result.status == 0, "\(result)")
+        let told = "\(out): the channels have no roles; in AAC they become left, right, centre"
+        #expect(result.errors.contains(told) == isTold, "\(result)")
+      }
+    }
+  }
+
   @Test("A file is written as it was read, in every kind", arguments: WaveFile.Coding.allCases)
   func exact(coding: WaveFile.Coding) throws {
     try withTemporaryFolder { folder in

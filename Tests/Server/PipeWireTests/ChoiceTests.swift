@@ -75,6 +75,17 @@ import Testing
     }
   }
 
+  /// The first client loads PipeWire's library: the device has its name before, too.
+  @Test(.enabled(if: isFree)) func theDeviceIsNamedAfterPipeWireFromTheBeginning() throws {
+    let daemon = try PipeWireDaemon()
+    var environment = daemon.environment
+    environment["LD_LIBRARY_PATH"] = ""
+    let result = try ClientProgram("devices").run(["-d"], environment: environment)
+    #expect(result.status == 0, "\(result)")
+    #expect(result.output.contains("  name: PipeWire\n"), "\(result)")
+    #expect(result.output.contains("  made by: PipeWire\n"), "\(result)")
+  }
+
   @Test func noJackdIsStartedUnderPipeWiresLibrary() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, frames: 4800)

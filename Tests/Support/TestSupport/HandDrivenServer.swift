@@ -50,6 +50,10 @@ package final class HandDrivenServer: Server, @unchecked Sendable {
   package var failure: ServerError?
   /// The period that clients report.
   package var periodFrames = 1024
+  private var _cardQuestions = 0
+  /// Number of times that clients were asked for the sound card's input ports.
+  package var cardQuestions: Int { lock.withLock { _cardQuestions } }
+  fileprivate func noteCardQuestion() { lock.withLock { _cardQuestions += 1 } }
   /// Called before a client adds a port, on the thread that adds it.
   package var whenAddingPort: @Sendable () -> Void = {}
   /// The function that changes the times that clients get of a cycle.
@@ -207,7 +211,10 @@ package final class HandDrivenClient: ServerClient, @unchecked Sendable {
   }
   package var periodFrames: Int { server?.periodFrames ?? 1024 }
   package var handle: OpaquePointer? { nil }
-  package var physicalOutputs: [String] { server?.physicalOutputs ?? [] }
+  package var physicalOutputs: [String] {
+    server?.noteCardQuestion()
+    return server?.physicalOutputs ?? []
+  }
   package var physicalInputs: [String] { server?.physicalInputs ?? [] }
 
   package func activate(_ engine: UnsafeMutablePointer<Engine>, _ notices: any ServerNotices) {

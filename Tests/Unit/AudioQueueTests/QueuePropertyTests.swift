@@ -45,6 +45,35 @@ import Testing
     #expect(queue.takePeaks() == [0, 0])
   }
 
+  /// The command's gain is before the meter, the device's volume behind it.
+  @Test func levelsHaveTheOutputGain() throws {
+    let rig = try Rig(server: HandDrivenServer(name: "metered"))
+    let queue = rig.queue
+    queue.isMetering = true
+    queue.openTap(frames: 1000)
+    queue.setOutputGain(2)
+    try rig.enqueue([Float](repeating: 0.25, count: 1000))
+    try queue.start()
+    rig.cycle()
+    #expect(queue.levels == [Level(peak: 0.5, rms: 0.5)])
+    // It changes over a cycle, in a straight line.
+    queue.setOutputGain(4)
+    rig.cycle()
+    rig.cycle()
+    #expect(queue.levels == [Level(peak: 1, rms: 1)])
+    #expect(queue.clippedSamples.reduce(0, +) > 0)
+    var heard = [Float](repeating: 0, count: 192)
+    let count = heard.withUnsafeMutableBufferPointer { queue.takeSamples(into: $0) }
+    #expect(count == 192)
+    #expect(heard[..<64].allSatisfy { $0 == 0.5 } && heard[128...].allSatisfy { $0 == 1 })
+    #expect(heard[64..<128].elementsEqual(heard[64..<128].sorted()) && heard[127] == 1)
+    OutputGain.set(0.5, ofServer: rig.server.name)
+    defer { OutputGain.set(1, ofServer: rig.server.name) }
+    rig.cycle()
+    rig.cycle()
+    #expect(queue.levels == [Level(peak: 1, rms: 1)])
+  }
+
   @Test func aQueueThatStandsStillIsSilent() throws {
     let rig = try Rig()
     rig.queue.isMetering = true

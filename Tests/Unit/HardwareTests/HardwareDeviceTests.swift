@@ -48,6 +48,17 @@ import Testing
     device.closeIfUnused()
   }
 
+  @Test("what is known is answered without a request")
+  func knownFacts() throws {
+    _ = try device.facts
+    let asked = server.cardQuestions
+    for _ in 0..<10 { #expect(try device.facts.outputs == 2) }
+    #expect(server.cardQuestions == asked)
+    server.changePeriod(to: 256)
+    #expect(try device.facts.periodFrames == 256)
+    device.closeIfUnused()
+  }
+
   @Test("a server without a sound card has two channels in each direction")
   func noCard() throws {
     server.physicalInputs = []

@@ -125,6 +125,11 @@ struct BufferList {
   /// Returns the data pointer of a buffer; nil if it is NULL.
   func pointer(_ index: Int) -> UnsafeMutableRawPointer? { unsafe list[index].mData }
 
+  /// Sets the data pointers of all buffers to one address.
+  func setPointers(_ pointer: UnsafeMutableRawPointer) {
+    for index in unsafe list.indices { unsafe list[index].mData = pointer }
+  }
+
   func setBytes(_ bytes: Int) {
     for index in unsafe list.indices { unsafe list[index].mDataByteSize = UInt32(bytes) }
   }

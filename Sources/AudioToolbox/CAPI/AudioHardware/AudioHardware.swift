@@ -196,11 +196,13 @@ private func ioProc(
 public func AudioDeviceStart(
   _ inDevice: AudioObjectID, _ inProcID: AudioDeviceIOProcID?
 ) -> OSStatus {
-  answer("AudioDeviceStart") { () throws(HardwareError) in
-    let proc = try unsafe ioProc(inDevice, inProcID)
-    let isStarted = try onServer(proc.device.start(proc.function))
-    // Another thread has destroyed it meanwhile, or stopped the device if it stands for that alone.
-    guard isStarted || proc.address == 0 else { throw .noSuchProc(inDevice) }
+  CallbackChecks.excepting {
+    answer("AudioDeviceStart") { () throws(HardwareError) in
+      let proc = try unsafe ioProc(inDevice, inProcID)
+      let isStarted = try onServer(proc.device.start(proc.function))
+      // Another thread has destroyed it meanwhile, or stopped the device if it stands for that alone.
+      guard isStarted || proc.address == 0 else { throw .noSuchProc(inDevice) }
+    }
   }
 }
 
@@ -209,13 +211,15 @@ public func AudioDeviceStart(
 public func AudioDeviceStop(
   _ inDevice: AudioObjectID, _ inProcID: AudioDeviceIOProcID?
 ) -> OSStatus {
-  answer("AudioDeviceStop") { () throws(HardwareError) in
-    let proc = try unsafe ioProc(inDevice, inProcID)
-    proc.device.stop(proc.function)
-    // Another thread may have stopped it, too.
-    if proc.address == 0 {
-      DeviceReader.end(of: inDevice)
-      try? IOProcs.shared.remove(0, of: HardwareObjects.shared.device(inDevice))
+  CallbackChecks.excepting {
+    answer("AudioDeviceStop") { () throws(HardwareError) in
+      let proc = try unsafe ioProc(inDevice, inProcID)
+      proc.device.stop(proc.function)
+      // Another thread may have stopped it, too.
+      if proc.address == 0 {
+        DeviceReader.end(of: inDevice)
+        try? IOProcs.shared.remove(0, of: HardwareObjects.shared.device(inDevice))
+      }
     }
   }
 }

@@ -40,8 +40,11 @@ extension DeviceObject {
     return CopiedValue(array: output + input)
   }
 
-  private var name: String { PipeWire.isLibrary ? "PipeWire" : "JACK: \(device.serverName)" }
-  private var manufacturer: String { PipeWire.isLibrary ? "PipeWire" : "JACK" }
+  private var isPipeWire: Bool {
+    JackServer(named: isDefault ? nil : device.serverName).isPipeWire
+  }
+  private var name: String { isPipeWire ? "PipeWire" : "JACK: \(device.serverName)" }
+  private var manufacturer: String { isPipeWire ? "PipeWire" : "JACK" }
 
   /// The entry of a property of the device; nil if it has none.
   func entry(_ request: HardwareRequest) -> Entry? {

@@ -1,6 +1,7 @@
 import AudioUnits
 public import CAudioToolbox
 import CRealTime
+import Hardware
 import RealTime
 
 // The functions of AUComponent.h and AudioOutputUnit.h. The headers document each function.
@@ -381,25 +382,29 @@ private func output(_ unit: UnitHandle) throws(AudioUnitError) -> OutputUnit {
   return output
 }
 
-/// Starts an output unit.
+/// Starts an output unit. Its callbacks may call this.
 @c @implementation
 public func AudioOutputUnitStart(_ ci: AudioUnit) -> OSStatus {
-  unsafe withUnit(ci, "AudioOutputUnitStart") { unit throws(AudioUnitError) in
-    if let foreign = unit.foreign {
-      return try onUnit(foreign.start(true))
+  CallbackChecks.excepting {
+    unsafe withUnit(ci, "AudioOutputUnitStart") { unit throws(AudioUnitError) in
+      if let foreign = unit.foreign {
+        return try onUnit(foreign.start(true))
+      }
+      let output = try output(unit)
+      try onUnit(output.start())
     }
-    let output = try output(unit)
-    try onUnit(output.start())
   }
 }
 
-/// Stops an output unit.
+/// Stops an output unit. Its callbacks may call this.
 @c @implementation
 public func AudioOutputUnitStop(_ ci: AudioUnit) -> OSStatus {
-  unsafe withUnit(ci, "AudioOutputUnitStop") { unit throws(AudioUnitError) in
-    if let foreign = unit.foreign {
-      return try onUnit(foreign.start(false))
+  CallbackChecks.excepting {
+    unsafe withUnit(ci, "AudioOutputUnitStop") { unit throws(AudioUnitError) in
+      if let foreign = unit.foreign {
+        return try onUnit(foreign.start(false))
+      }
+      try output(unit).stop()
     }
-    try output(unit).stop()
   }
 }

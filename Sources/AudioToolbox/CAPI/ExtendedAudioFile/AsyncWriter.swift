@@ -14,7 +14,8 @@ final class AsyncWriter: @unchecked Sendable {
   let capacity: Int
   let bytesPerFrame: Int
   let buffers: Int
-  private let memory: UnsafeMutableRawPointer
+  /// The frames of each buffer, one buffer after another.
+  let memory: UnsafeMutableRawPointer
 
   /// The total number of frames pushed and of frames written.
   private let pushed = Atomic<Int>(0)

@@ -301,6 +301,13 @@ final class ExtAudioFileCore: @unchecked Sendable {
       }
     }
     async.withLock { $0 = .writer(made) }
+    // The first push initialises what later ones use, on a thread that must neither allocate nor lock.
+    let nothing = OwnedBufferList(buffers: client.buffers, channelsPerBuffer: 1)
+    let list = unsafe BufferList(nothing.list)
+    unsafe list.setPointers(made.memory)
+    try withExtendedLifetime(nothing) { () throws(ExtAudioFileError) in
+      _ = try pushAsync(list, frames: 0)
+    }
   }
 
   /// Copies frames for the worker thread, without waiting. Returns false if there is no worker thread yet.

@@ -1,14 +1,17 @@
 // Callbacks in a cycle that do what they must not, and others: for CUEJACK_CHECK_CALLBACKS.
 //
+// `drains`, `stops` and `hands_over` call functions of the library that a cycle may call.
+//
 //   checked              ends like a program that runs for a short time
 //   checked for-good     ends without telling the library, after more than a second
+#include "extaudiofile.h"
 #include "units.h"
 
 #include <fcntl.h>
 #include <time.h>
 
 enum {
-  CALLBACKS = 7
+  CALLBACKS = 10
 };
 
 /// Calls of each callback.
@@ -85,8 +88,44 @@ static OSStatus renders_elsewhere(void *data, AudioUnitRenderActionFlags *flags,
   return noErr;
 }
 
-static AudioUnit output(AURenderCallback proc, void *data) {
-  AudioUnit unit = make(kAudioUnitType_Output, kAudioUnitSubType_RemoteIO);
+/// Stops its unit in its third call.
+static OSStatus drains(void *data, AudioUnitRenderActionFlags *flags, const AudioTimeStamp *time,
+                       UInt32 bus, UInt32 frames, AudioBufferList *list) {
+  (void)flags, (void)time, (void)bus, (void)frames;
+  for (UInt32 i = 0; i < list->mNumberBuffers; i++)
+    memset(list->mBuffers[i].mData, 0, list->mBuffers[i].mDataByteSize);
+  if (calls[7] == 2 && AudioOutputUnitStop(data) != noErr) return 1;
+  calls[7]++;
+  return noErr;
+}
+
+/// Stops itself in its third call.
+static OSStatus stops(AudioDeviceID device, const AudioTimeStamp *now, const AudioBufferList *input,
+                      const AudioTimeStamp *input_time, AudioBufferList *output,
+                      const AudioTimeStamp *output_time, void *data) {
+  (void)now, (void)input, (void)input_time, (void)output, (void)output_time;
+  AudioDeviceIOProcID *id = data;
+  if (calls[8] == 2 && AudioDeviceStop(device, *id) != noErr) return 1;
+  calls[8]++;
+  return noErr;
+}
+
+/// Hands its sound over to the thread that writes a file, which is prepared for that.
+static OSStatus hands_over(void *data, AudioUnitRenderActionFlags *flags,
+                           const AudioTimeStamp *time, UInt32 bus, UInt32 frames,
+                           AudioBufferList *list) {
+  (void)flags, (void)time, (void)bus;
+  for (UInt32 i = 0; i < list->mNumberBuffers; i++)
+    memset(list->mBuffers[i].mData, 0, list->mBuffers[i].mDataByteSize);
+  calls[9] += ExtAudioFileWriteAsync(data, frames, list) == noErr;
+  return noErr;
+}
+
+static AudioUnit output(void) {
+  return make(kAudioUnitType_Output, kAudioUnitSubType_RemoteIO);
+}
+
+static AudioUnit play(AudioUnit unit, AURenderCallback proc, void *data) {
   set_format(unit, kAudioUnitScope_Input, 0, planar(RATE, 2));
   set_callback(unit, 0, proc, data);
   WORKS(AudioUnitInitialize(unit));
@@ -114,10 +153,10 @@ int main(int count, char **arguments) {
   AudioDeviceID device = 0;
   UInt32 size = sizeof device;
   WORKS(AudioObjectGetPropertyData(kAudioObjectSystemObject, &address, 0, NULL, &size, &device));
-  const AudioDeviceIOProc procs[] = {behaves, locks, sleeps};
-  AudioDeviceIOProcID ids[3];
-  for (int i = 0; i < 3; i++) {
-    WORKS(AudioDeviceCreateIOProcID(device, procs[i], NULL, &ids[i]));
+  const AudioDeviceIOProc procs[] = {behaves, locks, sleeps, stops};
+  AudioDeviceIOProcID ids[4];
+  for (int i = 0; i < 4; i++) {
+    WORKS(AudioDeviceCreateIOProcID(device, procs[i], &ids[i], &ids[i]));
     WORKS(AudioDeviceStart(device, ids[i]));
   }
   AudioUnit inner = make(kAudioUnitType_FormatConverter, kAudioUnitSubType_AUConverter);
@@ -128,20 +167,32 @@ int main(int count, char **arguments) {
                              kAudioUnitScope_Global, 0, &most, sizeof most));
   set_callback(inner, 0, writes, NULL);
   WORKS(AudioUnitInitialize(inner));
-  AudioUnit first = output(allocates, NULL), second = output(pulls, inner);
-  for (int i = 0; i < 6; i++)
-    WAIT(calls[i] >= 3);
+  CHECK(mkdtemp(folder) != NULL);
+  ExtAudioFileRef sound =
+      create("sound.wav", kAudioFileWAVEType, int16(RATE, 2, 0), kAudioFileFlags_EraseFile);
+  set_client(sound, planar(RATE, 2));
+  WORKS(ExtAudioFileWriteAsync(sound, 0, NULL));
+  AudioUnit units[] = {output(), output(), output(), output()};
+  play(units[0], allocates, NULL);
+  play(units[1], pulls, inner);
+  play(units[2], drains, units[2]);
+  play(units[3], hands_over, sound);
+  for (int i = 0; i < CALLBACKS; i++)
+    WAIT(calls[i] >= (i == 6 ? 1 : 3));
   if (for_good) {
     sleep(3);
+    run("rm -r \"$PWD\"");
     puts("done");
     fflush(stdout);
     _exit(0);
   }
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < 4; i++)
     WORKS(AudioDeviceDestroyIOProcID(device, ids[i]));
-  WORKS(AudioComponentInstanceDispose(first));
-  WORKS(AudioComponentInstanceDispose(second));
+  for (int i = 0; i < 4; i++)
+    WORKS(AudioComponentInstanceDispose(units[i]));
   WORKS(AudioComponentInstanceDispose(inner));
+  WORKS(ExtAudioFileDispose(sound));
+  run("rm -r \"$PWD\"");
   puts("done");
   return 0;
 }

@@ -132,6 +132,30 @@ import Testing
     }
   }
 
+  /// The last file has ended with the recording, so that none is being written at the end.
+  @Test func recordNamesItsFilesAndNotTheirTemplate() throws {
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon()
+      for name in ["take-%n.wav", "%Y-%n.wav"] {
+        let take = folder.appendingPathComponent(name).path
+        let result = try cuejack(
+          "record",
+          [take, "--server", server.name, "--json", "--seconds", "1.5", "--split", "500ms"])
+        #expect(result.isRecorded, "\(result)")
+        let events = try events(result.output)
+        let parts = events.filter { $0["event"] as? String == "file" }
+          .compactMap { $0["file"] as? String }
+        #expect(parts.count == 3 && parts.allSatisfy { !$0.contains("%") }, "\(parts)")
+        let end = try files(try event("finished", in: events))[0]
+        #expect(end["file"] as? String == parts.last)
+        // Before the first frame, the name of a file with a time is not known.
+        let named = try events.filter { $0["event"] as? String == "position" }.flatMap(files)
+          .filter { $0["frames"] as? Int ?? 0 > 0 }.compactMap { $0["file"] as? String }
+        #expect(named.allSatisfy { parts.contains($0) }, "\(named)")
+      }
+    }
+  }
+
   @Test func convertTellsOfEachFile() throws {
     try withTemporaryFolder { folder in
       let files = try (1...2).map { try WaveFile("\($0).wav", in: folder, frames: 1000 * $0) }
