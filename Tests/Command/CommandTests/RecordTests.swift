@@ -139,6 +139,8 @@ import Testing
       try recorder.wait(for: ":in_2")
       return recorder
     }
+    // The minutes until the start frame take a sixteenth of the cycles.
+    try capture.setPeriod(4096)
     capture.arm()
     try capture.setFreewheel(true)
     try #require(capture.wait(untilFrames: 1))

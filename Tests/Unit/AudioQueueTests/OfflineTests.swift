@@ -230,7 +230,8 @@ import Testing
     #expect(next == total && first.count + rest.count == 4800)
     #expect(!rig.queue.isRunning && rig.calls.last == .running(false))
     if rate == 48000 {
-      #expect(first + rest == (0..<total).map { Float(sin(Double($0) * 0.01)) })
+      let expected = (0..<total).map { (frame: Int) -> Float in Float(sin(Double(frame) * 0.01)) }
+      #expect(first + rest == expected)
     }
     #expect(try render(rig, 100) == [] && render(rig, 100) == [])
     #expect(!isForeign && !rig.hasNested)

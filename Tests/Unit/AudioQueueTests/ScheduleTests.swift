@@ -346,7 +346,7 @@ import Testing
     try rig.queue.start(at: .frame(0))
     rig.cycle(1, frames: 3)
     let outputs = try #require(rig.server.clients.first?.samples)
-    #expect(outputs == [[1, 2, 3].map { $0 * left }, [10, 20, 30].map { $0 * right }])
+    #expect(outputs == [[left, 2 * left, 3 * left], [10 * right, 20 * right, 30 * right]])
   }
 
   @Test("19: more than two channels ignore pan")

@@ -53,8 +53,8 @@ import Testing
   }
 
   @Test func blocksMakeNoDifference() throws {
-    let input = (0..<2).map { channel in
-      (0..<5000).map { Float(sin(Double($0 * (channel + 1)) * 0.05)) }
+    let input = (1...2).map { (step: Int) -> [Float] in
+      (0..<5000).map { (frame: Int) -> Float in Float(sin(Double(frame * step) * 0.05)) }
     }
     let whole = try resample(input, from: 44100, to: 48000, block: 5000, room: 10000)
     try #require(!whole[0].isEmpty)

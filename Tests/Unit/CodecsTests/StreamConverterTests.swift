@@ -134,18 +134,22 @@ private func convert(
 }
 
 @Suite struct StreamConverterTests {
-  private static let integers: [PCMFormat] = [(8, 1), (16, 2), (20, 3), (24, 3), (24, 4), (32, 4)]
-    .flatMap { bits, bytes in
-      [PCMFormat.Kind.signedInteger, .unsignedInteger].flatMap { kind in
-        [false, true].flatMap { isBig in
-          (bits < 8 * bytes ? [false, true] : [false]).map { isHigh in
-            PCMFormat(
-              sampleRate: 48000, channels: 2, kind: kind, bitsPerSample: bits,
-              bytesPerSample: bytes, isBigEndian: isBig && bytes > 1, isHighAligned: isHigh)
+  private static let integers: [PCMFormat] = {
+    var formats: [PCMFormat] = []
+    for (bits, bytes) in [(8, 1), (16, 2), (20, 3), (24, 3), (24, 4), (32, 4)] {
+      for kind in [PCMFormat.Kind.signedInteger, .unsignedInteger] {
+        for isBig in [false, true] {
+          for isHigh in bits < 8 * bytes ? [false, true] : [false] {
+            formats.append(
+              PCMFormat(
+                sampleRate: 48000, channels: 2, kind: kind, bitsPerSample: bits,
+                bytesPerSample: bytes, isBigEndian: isBig && bytes > 1, isHighAligned: isHigh))
           }
         }
       }
     }
+    return formats
+  }()
   private static let floats: [PCMFormat] = [32, 64].flatMap { bits in
     [false, true].map {
       PCMFormat(
