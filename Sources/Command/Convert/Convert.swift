@@ -180,7 +180,7 @@ struct Convert: ParsableCommand {
     let fault = conversion.fault
     if let fault { Screen.shared.remark(fault) }
     Screen.shared.emit(conversion.event(frames))
-    return fault == nil && !reader.isTruncated
+    return fault == nil && reader.warnings.isEmpty
   }
 
   /// Shows the progress, and emits an event at most once a second.

@@ -95,7 +95,7 @@ struct Fx: ParsableCommand {
   static let clientName = "cuejack-fx"
 
   func validate() throws {
-    try checkOnce(["--channels", "--seconds", "--server", "--name", "--connect-wait"])
+    try checkOnce(["--channels", "--seconds", "--name", "--connect-wait"])
     try check(!plugins.isEmpty, "name a plugin: --plugin URI; `cuejack plugins list` lists them")
     try check(
       channels.map { (1...64).contains($0) } ?? true, "--channels takes a number from 1 to 64")
@@ -124,7 +124,7 @@ struct Fx: ParsableCommand {
   /// The server of the client. A client without a name of its own is there for one run.
   var jackServer: JackServer {
     var server = server.jack()
-    server.claimsConnections = name == nil
+    if name == nil { server.claim = .own }
     return server
   }
 

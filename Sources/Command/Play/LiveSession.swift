@@ -199,11 +199,8 @@ struct LiveSession {
         Screen.shared.complain("\(ServerError.lost(server: result.serverName))")
         failed = true
       }
-      let faults = player.file.faults
-      for fault in faults { Screen.shared.complain(fault) }
-      if player.hasFailed || !faults.isEmpty || player.file.isTruncated && player.playsToTheEnd {
-        failed = true
-      }
+      for fault in player.file.faults { Screen.shared.complain(fault) }
+      if !player.faults.isEmpty { failed = true }
       // Playing succeeded only if everything was heard without a gap.
       if result.starvedFrames > 0 || result.unheardFrames > 0 { failed = true }
       Screen.shared.say(summary(player, result, start) + monitor.words(ofPlayer: index))

@@ -90,11 +90,9 @@ struct OfflineSession {
         "\(command.midi ?? ""): \(rendering.lostMessages) messages came at once with too many others and were lost"
       )
     }
-    let faults = players.flatMap(\.file.faults)
-    for fault in faults { Screen.shared.complain(fault) }
+    for fault in players.flatMap(\.file.faults) { Screen.shared.complain(fault) }
     let failed =
-      rendering.lostMessages > 0 || !faults.isEmpty
-      || players.contains { $0.hasFailed || $0.file.isTruncated && $0.playsToTheEnd }
+      rendering.lostMessages > 0 || players.contains { !$0.faults.isEmpty }
     if failed || rendering.hasLostPlugins { throw ExitCode.failure }
   }
 }

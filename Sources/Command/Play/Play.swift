@@ -181,7 +181,7 @@ struct Play: ParsableCommand {
   private static let singleOptions = [
     "--volume", "--gain", "--pan", "--rate", "--pitch", "--fade-in", "--fade-out", "--start",
     "--end",
-    "--stagger", "--tail", "--midi", "--threads", "--render", "--format", "--bits", "--bitrate",
+    "--stagger", "--tail", "--midi", "--render", "--format", "--bits", "--bitrate",
   ]
 
   func validate() throws {

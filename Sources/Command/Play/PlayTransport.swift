@@ -50,7 +50,7 @@ final class PlayTransport {
     if device.restarts != restarts {
       // The transport of another server.
       restarts = device.restarts
-      follower = TransportFollower(device.client.joinTransportStarts())
+      follower = TransportFollower(device.client.joinTransportStarts(), after: follower)
       promise = nil
     }
     if device.isLost { return nil }

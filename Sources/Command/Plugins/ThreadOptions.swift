@@ -17,6 +17,7 @@ struct ThreadOptions: ParsableArguments {
   var count: Int { min(wanted, availableProcessors) }
 
   func validate() throws {
+    try checkOnce(["--threads"])
     try check((1...64).contains(wanted), "--threads takes a number from 1 to 64")
   }
 }

@@ -92,6 +92,8 @@ struct NewSession: ParsableCommand {
 
   @OptionGroup var tracks: TrackOptions
 
+  func validate() throws { try checkOnce(["--name", "--rate", "--bpm"]) }
+
   func run() throws {
     var document = SessionDocument(name: "session")
     try Session.telling { () throws(SessionError) in

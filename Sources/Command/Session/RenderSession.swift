@@ -13,7 +13,8 @@ struct RenderSession: ParsableCommand {
       their own; with --stems, each of them gets a file, named after it. The extension selects the \
       container: \(SoundFormat.extensions). In containers for linear PCM, 32-bit floats are usual.
 
-      The exit code is 1 if something failed or samples were clipped away from a damaged file.
+      The exit code is 1 if something failed, or sound of a track is missing: its file is damaged, cut short or \
+      not there. What there is, is written.
       """
         + examples(
           "cuejack session render duo --output duo.flac",
@@ -59,6 +60,9 @@ struct RenderSession: ParsableCommand {
   @OptionGroup var log: LogOption
 
   func validate() throws {
+    try checkOnce(
+      ["--output", "-o", "--format", "--bits", "--rate", "--seconds", "--tail"],
+      same: ["-o": "--output"])
     if let rate {
       try check((1000...1_000_000).contains(rate), "--rate takes a number from 1000 to 1000000")
     }

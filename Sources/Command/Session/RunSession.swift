@@ -26,8 +26,9 @@ struct RunSession: ParsableCommand {
       session manager, SIGUSR1 and `cuejack session save` save the session. Edits that are not saved are \
       kept in the session's journal. If the JACK server goes away, the session waits for it and goes on.
 
-      The exit code is 0 after q, the end of --seconds or a session manager's request, 1 if the session \
-      cannot run or a recording has failed, and 130, 143 or 129 if SIGINT (Control-C), SIGTERM or SIGHUP stopped the command.
+      The exit code is 0 after q, `cuejack set CLIENT quit` or a session manager's request. Otherwise it is 1 \
+      if the session cannot run, sound of a track is missing or a recording has failed, 0 at the end of \
+      --seconds or --once, and 130, 143 or 129 if SIGINT (Control-C), SIGTERM or SIGHUP stopped the command.
       """
         + examples(
           "cuejack session run duo --play",
@@ -79,6 +80,7 @@ struct RunSession: ParsableCommand {
   @OptionGroup var log: LogOption
 
   func validate() throws {
+    try checkOnce(["--name", "--seconds", "--port", "--remote-host", "--session-id"])
     try check(
       folder != nil || NSMClient.environmentURL != nil,
       "the folder of the session is missing")
@@ -139,6 +141,8 @@ struct RunSession: ParsableCommand {
     if play { try start(running) }
     SessionScreen(running, signals, awake, seconds: seconds, isOnce: once && play).run()
     running.end()
+    // Whoever quits has been told. systemd would run the session again after another exit code.
+    if running.isAskedToQuit { return }
     if running.hasFailures { throw ExitCode.failure }
     if let signal = signals.received { throw ExitCode(128 + signal) }
   }

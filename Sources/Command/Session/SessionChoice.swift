@@ -8,6 +8,8 @@ struct SessionChoice: ParsableArguments {
   @Option(help: "Only a session on this JACK server.", completion: .servers)
   var server: String?
 
+  func validate() throws { try checkOnce(["--server"]) }
+
   /// Returns a connection to the session with this client or in this folder, to the one at this address on
   /// another machine, or to the only one if it is nil. Prints why and ends the command if there is no such session, or more than
   /// one.

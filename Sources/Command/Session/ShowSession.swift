@@ -49,6 +49,7 @@ struct ShowSession: ParsableCommand {
   var folder: String
 
   func validate() throws {
+    try checkOnce(["--output", "-o"], same: ["-o": "--output"])
     try check(
       [svg, png, pdf, dot, json].count { $0 } <= 1,
       "--svg, --png, --pdf, --dot and --json exclude each other")

@@ -141,7 +141,7 @@ struct ClientOptions: ParsableArguments {
     let names = paths.map { printable(fileName($0)) }.joined(separator: ", ")
     var jack = server.jack(for: names.isEmpty ? nil : names)
     // With a name and without connections, others patch the client and find it again.
-    jack.claimsConnections = !noConnect || name == nil && !nameFromFile
+    if !noConnect || name == nil && !nameFromFile { jack.claim = .own }
     return jack
   }
 

@@ -10,6 +10,7 @@ struct ServerOption: ParsableArguments {
   var name: String?
 
   func validate() throws {
+    try checkOnce(["--server"])
     try check(name.map { !$0.isEmpty && !$0.contains("/") } ?? true, "--server takes a name")
   }
 

@@ -51,6 +51,18 @@ extension RunningSession: RemoteSession {
     return work
   }
 
+  /// Starts remote control on a port, or on a free one if that port is taken.
+  func remoteServer(on port: UInt16) throws(OSCError) -> RemoteServer {
+    do throws(OSCError) {
+      return try RemoteServer(self, port: port, reach: options.reach)
+    } catch {
+      if port == 0 { throw error }
+      let server = try RemoteServer(self, reach: options.reach)
+      options.onMessage("\(error): remote control is on UDP port \(server.port) instead")
+      return server
+    }
+  }
+
   // MARK: What only messages ask
 
   /// Starts everything that waits for no event of its own on a frame of JACK's frame time: below 2³² the value

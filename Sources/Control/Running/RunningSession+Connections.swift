@@ -55,8 +55,7 @@ extension SessionEngine {
   /// are made when the other port or the server returns. The defaults are those to the sound card that nobody asked
   /// for.
   var presentConnections: (all: Set<SessionConnection>, defaults: Set<SessionConnection>) {
-    let names = Set(portNames)
-    let known = device.knownConnections.filter { names.contains($0.port) && $0.isLasting }
+    let known = knownConnections.filter(\.isLasting)
     func set(_ connections: [Device.KnownConnection]) -> Set<SessionConnection> {
       Set(connections.map { SessionConnection(from: $0.port, to: $0.other) })
     }

@@ -127,14 +127,16 @@ package final class RunningSession: Sendable {
     settings.onFailure = { [weak self] in
       self?.anyHasFailed.store(true, ordering: .relaxed)
     }
-    let engine = try SessionEngine(document, in: store.folder, on: options.server, settings)
+    var server = options.server
+    server.claim = .kept
+    let engine = try SessionEngine(document, in: store.folder, on: server, settings)
     engine.device.afterEvents { [weak engine, work] in
       if engine?.transportHasChanged == true { work.change { $0.isDue = true } }
     }
-    let (own, server) = (document.sampleRate, engine.device.client.sampleRate)
-    if let own, own != server {
+    let (own, rate) = (document.sampleRate, engine.device.client.sampleRate)
+    if let own, own != rate {
       options.onMessage(
-        "sampleRate: the session is made for \(plain(own)) Hz, and the server runs at \(plain(server)) Hz: "
+        "sampleRate: the session is made for \(plain(own)) Hz, and the server runs at \(plain(rate)) Hz: "
           + "sounds are resampled, and frames of starts are counted at the server's rate")
     }
     seenConnections.withLock { $0 = engine.presentConnections.all }
@@ -142,7 +144,7 @@ package final class RunningSession: Sendable {
     var published: PublishedSession?
     if let port = options.port {
       do throws(OSCError) {
-        let server = try RemoteServer(self, port: port, reach: options.reach)
+        let server = try remoteServer(on: port)
         remote = server
         let report = SessionReport(
           client: engine.device.client.name, server: engine.device.client.serverName,
@@ -250,7 +252,9 @@ package final class RunningSession: Sendable {
     followMIDI(engine)
     followConnections(engine)
     followRecordings(engine)
-    if services.add(1, ordering: .relaxed).newValue % 20 == 0 { try? store?.keepJournal() }
+    let count = services.add(1, ordering: .relaxed).newValue
+    if count % 20 == 0 { try? store?.keepJournal() }
+    if count % 10 == 0 { engine.tellInputs() }
     let new = engine.takePeaks()
     peaks.withLock { peaks in
       let now = HostTime.now

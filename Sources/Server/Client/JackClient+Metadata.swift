@@ -38,60 +38,63 @@ extension JackClient {
     }
   }
 
-  /// Tells other programs that this client makes its connections itself, for its own run: they are not to be
-  /// remembered.
-  func claimConnections() {
-    claimsConnections.store(true, ordering: .relaxed)
+  /// Tells other programs what is to become of this client's connections.
+  func set(_ claim: ConnectionClaim) {
+    self.claim.withLock { $0 = claim }
     // While PipeWire tells a new client the properties of all others, it tells nobody what that client sets.
     if !isPipeWire { setClaim() }
   }
 
   private func setClaim() {
-    guard claimsConnections.load(ordering: .relaxed), let subject = ownIdentifier else { return }
-    set(Key.connections, of: subject, to: "own")
+    guard let claim = claim.withLock({ $0 }), let subject = ownIdentifier else { return }
+    set(Key.connections, of: subject, to: claim.rawValue)
   }
 
   func makesOwnConnections(_ port: String) -> Bool {
-    whileOpen { hasOwnConnections(port) } ?? false
+    whileOpen { claim(ofClientWith: port) == .own } ?? false
   }
 
-  /// Returns whether the client of a port has claimed its connections. Call while this client is open.
-  func hasOwnConnections(_ port: String) -> Bool {
+  /// Returns what the client of a port tells of its connections; nil for nothing. Call while this client is open.
+  func claim(ofClientWith port: String) -> ConnectionClaim? {
     let name = String(clientName(of: port))
-    if isPipeWire { return claimants.contains(name) }
-    guard let subject = identifier(ofClient: name) else { return false }
+    if isPipeWire { return claims[name] }
+    guard let subject = identifier(ofClient: name) else { return nil }
     var value: UnsafeMutablePointer<CChar>?
     var type: UnsafeMutablePointer<CChar>?
     let status = requests.withLock { _ in
       unsafe jack_get_property(subject, Key.connections, &value, &type)
     }
-    if status != 0 { return false }
+    if status != 0 { return nil }
     defer {
       unsafe jack_free(value)
       unsafe jack_free(type)
     }
-    return unsafe value.map { unsafe String(cString: $0) } == "own"
+    return unsafe value.flatMap { unsafe ConnectionClaim(rawValue: String(cString: $0)) }
   }
 
-  /// The names of the clients that have claimed their connections. PipeWire's library knows clients that are gone
-  /// for a while, and finds one of those first by a name.
-  private var claimants: Set<String> {
+  /// What clients tell of their connections, by their names. PipeWire's library knows clients that are gone for a
+  /// while, and finds one of those first by a name.
+  private var claims: [String: ConnectionClaim] {
     var list: UnsafeMutablePointer<jack_description_t>?
     let count = Int(unsafe jack_get_all_properties(&list))
-    var names: Set<String> = []
-    guard let list = unsafe list else { return names }
+    var claims: [String: ConnectionClaim] = [:]
+    guard let list = unsafe list else { return claims }
     defer { unsafe jack_free(list) }
     for i in 0..<max(0, count) {
       defer { unsafe jack_free_description(list + i, 0) }
-      let isClaimed = unsafe UnsafeBufferPointer(
+      let property = unsafe UnsafeBufferPointer(
         start: list[i].properties, count: Int(list[i].property_cnt)
-      ).contains { unsafe String(cString: $0.key) == Key.connections }
-      guard isClaimed, let name = unsafe jack_get_client_name_by_uuid(client, "\(list[i].subject)")
+      ).first { unsafe String(cString: $0.key) == Key.connections }
+      guard
+        let claim = unsafe property?.data.flatMap({
+          unsafe ConnectionClaim(rawValue: String(cString: $0))
+        }),
+        let name = unsafe jack_get_client_name_by_uuid(client, "\(list[i].subject)")
       else { continue }
       defer { unsafe jack_free(name) }
-      unsafe names.insert(String(cString: name))
+      unsafe claims[String(cString: name)] = claim
     }
-    return names
+    return claims
   }
 
   /// Returns whether a client of that name exists. Call while this client is open.

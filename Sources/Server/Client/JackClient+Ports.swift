@@ -268,9 +268,10 @@ extension JackClient {
       // Asking for connections waits for a period whenever a change of JACK's graph is pending. Those who
       // connect ports meanwhile do not wait for that.
       var connections: [(name: String, others: [ConnectionBook.Other])] = []
-      var own: Set<String> = []
-      // Whether a client makes its connections itself, by the client's name: each client is asked for once.
-      var claims: [Substring: Bool] = [:]
+      var memories: [String: ConnectionMemory] = [:]
+      // What a client tells of its connections, by the client's name: each client is asked for once.
+      var claims: [Substring: ConnectionClaim?] = [:]
+      let keepsConnections = claim.withLock { $0 == .kept }
       for name in watched {
         guard let port = unsafe ownPort(name) else { continue }
         let others = unsafe Self.strings(jack_port_get_all_connections(client, port))
@@ -278,15 +279,19 @@ extension JackClient {
         let new = connectionBook.withLock { $0.unknown(others, at: name) }
         for other in new {
           let client = clientName(of: other)
-          let isClaimed = claims[client] ?? hasOwnConnections(other)
-          claims[client] = isClaimed
-          if isClaimed { own.insert(other) }
+          let claim = claims[client] ?? claim(ofClientWith: other)
+          claims[client] = .some(claim)
+          switch claim {
+          case .own: memories[other] = .present
+          case .kept where !keepsConnections: memories[other] = .whileOtherRuns
+          case .kept, nil: break
+          }
         }
       }
       return connectionBook.withLock { book in
         if book.version == version {
           for (name, others) in connections {
-            book.note(name, isConnectedTo: others, isOwn: own.contains)
+            book.note(name, isConnectedTo: others) { memories[$0] }
           }
         } else {
           book.watch(watched)

@@ -16,8 +16,8 @@ final class JackClient: ServerClient, @unchecked Sendable {
   /// Sample rate in Hz, as of the latest `takeSampleRate()`.
   var sampleRate: Double { Double(bitPattern: rate.load(ordering: .relaxed)) }
   let isPipeWire = PipeWire.isLibrary
-  /// Set when this client has claimed its connections.
-  let claimsConnections = Atomic<Bool>(false)
+  /// What this client tells other programs of its connections.
+  let claim = Mutex<ConnectionClaim?>(nil)
   /// Set while the server freewheels: it runs cycles as fast as it can.
   let isFreewheeling = Atomic<Bool>(false)
   /// Ports whose connections JACK reported as changed.

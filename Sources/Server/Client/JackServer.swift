@@ -12,9 +12,8 @@ package struct JackServer: Server {
   package let requestedName: String?
   /// Name of the media that the clients play or record, such as a file name; nil if unknown.
   private let mediaName: String?
-  /// Whether the clients make their connections themselves, for their own run. Programs that remember
-  /// connections leave those out.
-  package var claimsConnections = false
+  /// What the clients tell other programs of their connections.
+  package var claim: ConnectionClaim?
   /// Identifier under which a session manager saved the next client; nil if none did.
   var sessionID: String?
   private var isForQuestions = false
@@ -77,7 +76,7 @@ package struct JackServer: Server {
     guard let result else { throw .libraryWaits }
     let client = try result.get()
     tell(name, client)
-    if claimsConnections { client.claimConnections() }
+    if let claim { client.set(claim) }
     return client
   }
 
@@ -91,7 +90,7 @@ package struct JackServer: Server {
     }
     guard let client, let client else { return nil }
     tell(name, client)
-    if claimsConnections { client.claimConnections() }
+    if let claim { client.set(claim) }
     return client
   }
 

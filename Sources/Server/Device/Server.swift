@@ -57,8 +57,8 @@ package protocol ServerClient: AnyObject, Sendable {
   /// Returns the full names of the ports of other clients, in the server's order: those that take sound
   /// or MIDI for `.input`, those that give it for `.output`.
   func otherPorts(_ direction: PortDirection, _ kind: PortKind) -> [String]
-  /// Whether the client of the port with this full name makes its connections itself, for its own run: it
-  /// has the property `urn:cuejack:connections`.
+  /// Whether the client of the port with this full name makes its connections itself, for its own run:
+  /// `ConnectionClaim.own`.
   func makesOwnConnections(_ port: String) -> Bool
   /// Returns the largest latency in frames of the sound card's ports: from the card to `physicalInputs`
   /// for `.input`, from `physicalOutputs` to the card for `.output`.
@@ -203,12 +203,21 @@ package struct ConnectionChange: Equatable, Sendable {
   }
 }
 
+/// What a client tells other programs of its connections, in its property `urn:cuejack:connections`.
+package enum ConnectionClaim: String, Sendable {
+  /// The client makes them itself, for its own run: nobody is to remember them.
+  case own
+  /// The client remembers them itself: others forget them when it leaves, and do not make again what has been
+  /// removed meanwhile.
+  case kept
+}
+
 /// How long a connection of one of this client's ports is remembered. JACK does not tell who made it.
 package enum ConnectionMemory: Sendable {
   /// Until somebody ends it. It is made again whenever the other port returns.
   case lasting
-  /// Until the other client leaves: it appeared a moment before. The client, or the program that connected it,
-  /// does so at each start.
+  /// Until the other client leaves: it appeared a moment before, or remembers the connection itself. The client,
+  /// or the program that connected it, does so at each start.
   case whileOtherRuns
   /// As `whileOtherRuns`, but this client asked for it, and makes it again when the server returns. The other
   /// client makes its connections itself otherwise.

@@ -59,7 +59,7 @@ package final class SessionRendering {
     _ document: SessionDocument, in folder: SessionFolder, to path: String, _ options: Options,
     onMessage: @escaping @Sendable (String) -> Void
   ) throws(SessionRunError) {
-    let rate = try Self.rate(of: document, in: folder, options)
+    let rate = Self.rate(of: document, in: folder, options)
     let transport = document.transport
     let tempo = TransportTempo(
       bpm: transport.bpm, beatsPerBar: transport.beatsPerBar, beatUnit: transport.beatUnit)
@@ -94,12 +94,13 @@ package final class SessionRendering {
 
   private static func rate(
     of document: SessionDocument, in folder: SessionFolder, _ options: Options
-  ) throws(SessionRunError) -> Double {
+  ) -> Double {
     if let rate = options.sampleRate ?? document.sampleRate { return rate }
-    guard let file = document.tracks.first?.files.first else { return 48000 }
-    return try SessionRunError.file { () throws(SoundFileError) in
-      try SoundReader(path: folder.location(of: file)).format.sampleRate
+    // A file that is missing has no rate.
+    let sounds = document.tracks.flatMap(\.files).lazy.compactMap {
+      try? SoundReader(path: folder.location(of: $0))
     }
+    return sounds.first?.format.sampleRate ?? 48000
   }
 
   private static func outputs(
@@ -205,9 +206,9 @@ package final class SessionRendering {
     return results
   }
 
-  /// Whether a file could not be read to its end, or a plugin's process has ended.
+  /// Whether sound of a track is missing, or a plugin's process has ended.
   package var hasFailed: Bool {
-    engine.players.contains { $0?.hasFailed == true || $0?.hasFaults == true }
+    engine.players.indices.contains { !engine.failure(ofTrack: $0).isEmpty }
       || engine.session.plugins.contains { $0.isGone }
   }
 

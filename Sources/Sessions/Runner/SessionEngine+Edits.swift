@@ -1,6 +1,6 @@
 import Graph
 import PluginHost
-import Server
+package import Server
 import Synchronization
 import System
 
@@ -176,10 +176,19 @@ extension SessionEngine {
     }
   }
 
+  /// The connections of the session's ports that the device remembers. Those to its own recordings are left out:
+  /// each take makes them.
+  package var knownConnections: [Device.KnownConnection] {
+    let names = Set(portNames)
+    return device.knownConnections.filter { known in
+      let own = known.other.bytes(after: "\(device.client.name):").map { String($0) }
+      return names.contains(known.port) && own.map { names.contains($0) } ?? true
+    }
+  }
+
   /// The connections that are made when the other port appears, by their full names.
   package var waitingConnections: [SessionConnection] {
-    let names = Set(portNames)
-    return device.knownConnections.filter { !$0.isMade && names.contains($0.port) }.map {
+    knownConnections.filter { !$0.isMade }.map {
       connection(of: $0.port, and: $0.other, of: device.client.name)
     }
   }

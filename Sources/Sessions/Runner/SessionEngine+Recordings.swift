@@ -13,6 +13,7 @@ struct SessionRecorder: Sendable {
   let name: String
   let recorder: FileRecorder
   let file: RecordingFile
+  let inputs: InputConnections
   var isStarted = false
 }
 
@@ -94,6 +95,17 @@ extension SessionEngine {
     recordingFailures.withLock { $0.reasons[name] }
   }
 
+  /// Tells of recordings whose inputs have lost their connections, or have others. Their takes go on.
+  package func tellInputs() {
+    for entry in recorders.withLock({ $0 }) {
+      let (lost, found) = entry.inputs.look()
+      if let lost { recordingFailures.withLock { $0.reasons[entry.name] = lost } }
+      for words in found + [lost].compactMap({ $0 }) {
+        options.onMessage("recordings[\(entry.name)]: \(words)")
+      }
+    }
+  }
+
   /// Ends recordings that cannot go on: their file cannot be written, or was deleted.
   ///
   /// - Returns: The names of those that have failed since the last call.
@@ -167,7 +179,9 @@ extension SessionEngine {
         recorder.close()
         throw error
       }
-      return SessionRecorder(name: recording.name, recorder: recorder, file: file)
+      return SessionRecorder(
+        name: recording.name, recorder: recorder, file: file,
+        inputs: InputConnections(recorder.queue))
     } catch {
       throw .queue(name: recording.name, error)
     }

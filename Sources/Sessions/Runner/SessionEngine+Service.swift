@@ -63,26 +63,31 @@ extension SessionEngine {
     if runs.withLock({ $0.allSatisfy { $0.motion != .playing } }) { stopRecordings() }
   }
 
-  // MARK: Sound that cannot be decoded
+  // MARK: Missing sound
 
-  /// Tells of sound that cannot be decoded: when the first of a track is found, and all of it at the end of
-  /// a run.
+  /// Tells of sound that cannot be read or decoded: when the first of a file is found, and all of it at the end
+  /// of a run.
   func tellFailedSounds(isLast: Bool) {
     for (index, player) in players.enumerated() {
-      guard let player, player.hasFaults,
-        isLast || soundFailures.withLock({ $0[index] == nil })
-      else { continue }
-      let faults = player.file.faults
-      let old = soundFailures.withLock { $0.updateValue(faults, forKey: index) } ?? []
+      guard let player else { continue }
+      let count = player.faultCount
+      guard count > 0, isLast || count > soundFailures.withLock({ $0[index].count }) else {
+        continue
+      }
+      let faults = player.faults
+      let old = soundFailures.withLock { failures in
+        defer { failures[index] = faults }
+        return failures[index]
+      }
       let new = faults.filter { !old.contains($0) }
       if !new.isEmpty { options.onFailure() }
       for fault in new { options.onMessage(fault) }
     }
   }
 
-  /// Returns what was told of a track's sound that cannot be decoded; empty if all can.
+  /// Returns what was told of a track's sound that is missing; empty if none is.
   package func failure(ofTrack index: Int) -> String {
-    soundFailures.withLock { $0[index]?.joined(separator: "; ") ?? "" }
+    soundFailures.withLock { $0[index].joined(separator: "; ") }
   }
 
   // MARK: A server that was away

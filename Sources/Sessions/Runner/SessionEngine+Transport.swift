@@ -29,7 +29,8 @@ extension SessionEngine {
     let follows = !followers(runs.withLock { $0 }, nil).isEmpty
     let sync = follows ? device.client.joinTransportStarts() : nil
     transportStart.withLock {
-      $0 = TransportStart(follows: follows, follower: TransportFollower(sync))
+      $0 = TransportStart(
+        follows: follows, follower: TransportFollower(sync, after: $0.follower))
     }
   }
 

@@ -75,8 +75,8 @@ package final class SessionEngine: Sendable {
   /// Names of the recordings that have written at least one complete take.
   let takes = Mutex<Set<Name>>([])
   let recordingFailures = Mutex(RecordingFailures())
-  /// Messages about sound that cannot be decoded or read, by the index of the track, in the order in which people got them.
-  let soundFailures = Mutex<[Int: [String]]>([:])
+  /// Messages about sound that is missing, by the index of the track, in the order in which people got them.
+  let soundFailures: Mutex<[[String]]>
   /// The session's part in starts of JACK's transport.
   let transportStart = Mutex(TransportStart())
   /// Set while the server is away, and until the tracks are heard again.
@@ -102,7 +102,7 @@ package final class SessionEngine: Sendable {
       let rate = device.client.sampleRate
       let silence = SoundFacts(sampleRate: rate, channels: 2, frames: 0)
       let plan = SessionPlan(
-        document, facts: sounds.map { $0.map(SoundFacts.init) ?? silence }, sampleRate: rate,
+        document, facts: sounds.map { $0.row.map(SoundFacts.init) ?? silence }, sampleRate: rate,
         named: Set(
           document.connections.flatMap { connection in
             Self.namedPorts(of: connection, [device.client.name, options.clientName], document)
@@ -115,7 +115,14 @@ package final class SessionEngine: Sendable {
           priority: device.client.realTimePriority, threads: options.threads)
       }
       self.session = session
-      players = try Self.makePlayers(sounds, plan, session, device, server, options)
+      let players = try Self.makePlayers(
+        sounds.map(\.row), plan, session, device, server, options)
+      self.players = players
+      let failures = zip(sounds, players).map { sound, player in
+        player?.warnings ?? sound.row?.warnings ?? [sound.failure].compactMap { $0 }
+      }
+      soundFailures = Mutex(failures)
+      if failures.contains(where: { !$0.isEmpty }) { options.onFailure() }
       runs = Mutex(plan.groups.map { Run(group: $0.group, tracks: $0.tracks) })
       current = Mutex(document)
       try SessionRunError.host { () throws(HostError) in try session.graph.run(on: device) }
@@ -155,17 +162,20 @@ package final class SessionEngine: Sendable {
 
   // MARK: Coming up
 
-  /// Opens the sounds of the tracks; nil for those whose files are missing.
+  /// Opens the sounds of the tracks, and tells of files that are truncated, damaged or missing.
+  ///
+  /// - Returns: The sounds; for a track whose file is missing, the message instead.
   private static func open(
     _ document: SessionDocument, in folder: SessionFolder, _ options: Options
-  ) throws(SessionRunError) -> [SoundRow?] {
-    var sounds: [SoundRow?] = []
+  ) throws(SessionRunError) -> [(row: SoundRow?, failure: String?)] {
+    var sounds: [(row: SoundRow?, failure: String?)] = []
     for (index, track) in document.tracks.enumerated() {
       let paths = track.files.map(folder.location(of:))
       if let missing = paths.first(where: { unsafe access($0.systemName, F_OK) != 0 }) {
-        options.onMessage(
-          "tracks[\(index)].file: there is no \(missing): the track “\(track.name)” is silent")
-        sounds.append(nil)
+        let words =
+          "tracks[\(index)].file: there is no \(missing): the track “\(track.name)” is silent"
+        options.onMessage(words)
+        sounds.append((nil, words))
         continue
       }
       let row = try SessionRunError.file { () throws(SoundFileError) in
@@ -176,7 +186,7 @@ package final class SessionEngine: Sendable {
           if let words { options.onMessage(words) }
         }
       }
-      sounds.append(row)
+      sounds.append((row, nil))
     }
     return sounds
   }
@@ -200,11 +210,7 @@ package final class SessionEngine: Sendable {
           sound, track.clip,
           options: OutputQueue.Options(
             clientName: options.clientName, connections: .graphInputs(inputs)),
-          server: server,
-          onFailure: {
-            options.onFailure()
-            options.onMessage($0)
-          }, onEnd: {})
+          server: server, onFailure: { _ in }, onEnd: {})
         players.append(player)
         try player.queue.play(through: (device, inputs), else: server)
         player.queue.isMetering = true

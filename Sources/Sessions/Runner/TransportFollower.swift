@@ -9,8 +9,8 @@ import Timeline
 /// which asks nobody.
 ///
 /// On a machine that another one drives over the network, the transport misses periods while the link is
-/// down, and jackd does not mend that while it rolls. The players are then ahead of this machine's transport
-/// by as much, and so where the other machine is.
+/// down, and jackd does not mend that while it rolls. A jackd that was started again counts from 0. The players are
+/// then ahead of this machine's transport by as much, and so where the other machine is.
 package struct TransportFollower: Sendable {
   /// The next step of the players.
   package enum Step: Equatable, Sendable {
@@ -31,12 +31,21 @@ package struct TransportFollower: Sendable {
   private var frame: Int64 = 0
 
   private var slip = TransportSlip()
+  /// Whether the transport rolled when its server was lost, and has not been seen to roll on the server's return.
+  private var isBack = false
   /// Device frame of the first cycle in which the present roll of the transport was seen.
   private var since: Int64?
   /// Frames that the transport has missed in its present roll.
   package private(set) var missed: Int64 = 0
 
-  package init(_ sync: TransportSync? = nil) { self.sync = sync }
+  /// - Parameter old: The follower on the server that was lost; nil for none.
+  package init(_ sync: TransportSync? = nil, after old: TransportFollower? = nil) {
+    self.sync = sync
+    guard let old, old.since != nil || old.isBack else { return }
+    slip = old.slip
+    missed = old.missed
+    isBack = true
+  }
 
   /// The latest request, if it was not answered.
   private var request: (number: UInt32, position: Int64)? {
@@ -75,22 +84,27 @@ package struct TransportFollower: Sendable {
     let milliseconds = Int64((Double(missed.magnitude) / device.client.sampleRate * 1000).rounded())
     let (fault, way) = missed > 0 ? ("missed", "ahead") : ("repeated", "back")
     return
-      "transport: the network was interrupted, and this machine's JACK \(fault) \(missed.magnitude) frames (\(milliseconds) ms): the sound goes \(way) by as much, to where the other machine is"
+      "transport: the network or this machine's JACK was interrupted, and JACK \(fault) \(missed.magnitude) frames (\(milliseconds) ms): the sound goes \(way) by as much, to where the other machine is"
   }
 
   private mutating func forgetRoll() {
     slip = TransportSlip()
+    isBack = false
     since = nil
     missed = 0
   }
 
   /// Notes that the transport rolls, and returns the frames that it has missed since the last call.
   private mutating func noteRoll(since start: Int64, on client: any ServerClient) -> Int64 {
-    if since != start { forgetRoll() }
+    if let since, since != start { forgetRoll() }
     since = start
     guard let moment = client.transportMoment else { return 0 }
-    let new = slip.note(
-      moment, sampleRate: client.sampleRate, periodFrames: client.periodFrames)
+    let (rate, period) = (client.sampleRate, client.periodFrames)
+    let new =
+      isBack
+      ? slip.resume(at: moment, sampleRate: rate, periodFrames: period)
+      : slip.note(moment, sampleRate: rate, periodFrames: period)
+    isBack = false
     guard new != 0, client.isDrivenByNetwork else { return 0 }
     missed += new
     return new

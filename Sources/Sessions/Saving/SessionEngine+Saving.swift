@@ -33,10 +33,7 @@ extension SessionEngine {
   /// - Parameter isSave: Whether people ask for it. Otherwise connections that end with the other client's run
   ///   are left out.
   package func capture(_ document: inout SessionDocument, isSave: Bool = true) {
-    let names = Set(portNames)
-    let all = device.knownConnections.filter {
-      names.contains($0.port) && (isSave || $0.isLasting)
-    }
+    let all = knownConnections.filter { isSave || $0.isLasting }
     let known = all.map { (port: $0.port, other: $0.other) }
     let ended = device.endedPorts
     var listed: [(port: String, other: String)] = []

@@ -53,15 +53,20 @@ package final class FilePlayer: Sendable {
   package var duration: Double? {
     file.isOpenEnded ? nil : feed.limit.map { Double($0) / (file.format.sampleRate * clip.rate) }
   }
-  /// True if the part that is played includes the file's last frame.
-  package var playsToTheEnd: Bool {
-    clip.part.upperBound == file.frames
+  /// Warnings about files that are truncated or damaged, if the part that is played includes the last frame.
+  package var warnings: [String] {
+    let playsToTheEnd =
+      clip.part.upperBound == file.frames
       && feed.limit.map { $0 >= Int64(clip.part.count) } ?? true
+    return playsToTheEnd ? file.warnings : []
   }
   /// True if a read failed before the end.
   package var hasFailed: Bool { feed.hasFailed }
-  /// True once sound was found in the file that cannot be decoded.
-  package var hasFaults: Bool { feed.hasFaults }
+  /// One line for each reason why the clip is not heard as it should be: the warnings, the latest read that has
+  /// failed, and sound that cannot be decoded.
+  package var faults: [String] { warnings + [feed.failure].compactMap { $0 } + file.faults }
+  /// Number of faults that are known. Does not wait for a read.
+  package var faultCount: Int { warnings.count + feed.faultCount }
 
   private final class Ended: Sendable {
     let flag = Atomic<Bool>(false)
@@ -197,7 +202,10 @@ private final class Feed: Sendable {
     var limit: Int64?
     var isOver = false
     var hasFailed = false
-    var hasFaults = false
+    /// Why the latest read that failed did so.
+    var failure: String?
+    /// Number of files with sound that cannot be decoded.
+    var faultyFiles = 0
     /// Buffers that the queue has not accepted yet.
     var pieces: [Piece] = []
   }
@@ -212,7 +220,8 @@ private final class Feed: Sendable {
   }
 
   var hasFailed: Bool { state.withLock { $0.hasFailed } }
-  var hasFaults: Bool { state.withLock { $0.hasFaults } }
+  var failure: String? { state.withLock { $0.failure } }
+  var faultCount: Int { state.withLock { $0.faultyFiles + ($0.failure == nil ? 0 : 1) } }
   /// Frames to play in all; nil for an endless loop.
   var limit: Int64? { state.withLock { $0.limit } }
   /// The clip's frame that the run begins with, and the frames of silence before it.
@@ -314,12 +323,15 @@ private final class Feed: Sendable {
     }
     let isLast =
       failure != nil || count == 0 || self.limit.map { played + Int64(count) >= $0 } ?? false
-    let isFaulty = !file.faults.isEmpty
+    let faultyFiles = file.faults.count
     state.withLock { state in
       state.played = played + Int64(count)
-      if isFaulty { state.hasFaults = true }
+      state.faultyFiles = faultyFiles
       if isLast { state.isOver = true }
-      if failure != nil { state.hasFailed = true }
+      if let failure {
+        state.hasFailed = true
+        state.failure = failure
+      }
     }
     if let failure { onFailure(failure) }
     let schedule = schedule(at: played)

@@ -16,8 +16,7 @@ package final class SoundReader: SoundSource {
   package let format: PCMFormat
   /// Frames that can be read.
   package let frames: Int64
-  /// True if the file is truncated or damaged.
-  package var isTruncated: Bool { file.warning != nil }
+  package var warnings: [String] { [file.warning].compactMap { $0 } }
   /// Decoder state, protected by `lock`; nil for linear PCM as stored.
   private let decoding: Decoding?
   private let lock = Mutex(())

@@ -17,7 +17,7 @@ package final class SoundRow: SoundSource {
 
   /// The sounds that are whole files.
   package var files: [SoundReader] { sounds.compactMap { $0 as? SoundReader } }
-  package var isTruncated: Bool { sounds.contains(where: \.isTruncated) }
+  package var warnings: [String] { sounds.flatMap(\.warnings) }
   package var faults: [String] { sounds.flatMap(\.faults) }
 
   /// Opens the files. Blocks.

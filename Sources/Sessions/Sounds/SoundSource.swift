@@ -12,8 +12,8 @@ package protocol SoundSource: Sendable {
   var format: PCMFormat { get }
   /// Frames that can be read.
   var frames: Int64 { get }
-  /// True if a file is truncated or damaged.
-  var isTruncated: Bool { get }
+  /// One line for each file that is truncated or damaged.
+  var warnings: [String] { get }
   /// One line for each file in which sound was found that cannot be decoded.
   var faults: [String] { get }
   /// True if the sound ends where nothing more is read, before `frames`, as that of a pipe does.
@@ -29,6 +29,7 @@ package protocol SoundSource: Sendable {
 }
 
 extension SoundSource {
+  package var warnings: [String] { [] }
   package var faults: [String] { [] }
   package var isOpenEnded: Bool { false }
   package func stop() {}

@@ -12,7 +12,6 @@ package final class StreamedSound: SoundSource {
   package let format: PCMFormat
   /// An upper limit while the stream does not give its length.
   package let frames: Int64
-  package let isTruncated = false
   package let isOpenEnded = true
   private let arrival: PipeArrival
   private let raw: PCMFormat?

@@ -7,10 +7,10 @@ import Testing
 /// Connections of clients that come and go on a real server.
 @Suite(.tags(.server), .serialized) struct OwnConnectionTests {
   private func device(
-    _ name: String, on jack: JackDaemon, claims: Bool = false, _ memory: some CycleMemory
+    _ name: String, on jack: JackDaemon, claim: ConnectionClaim? = nil, _ memory: some CycleMemory
   ) throws -> (device: Device, port: String) {
     var server = JackServer(named: jack.name)
-    server.claimsConnections = claims
+    server.claim = claim
     let device = try Device(server, clientName: name)
     return (device, try device.attach(memory, owner: PassiveOwner())[0])
   }
@@ -24,7 +24,7 @@ import Testing
     player.connect(out, whenThere: "later:in_1")
     for name in ["rec", "rec", "later"] {
       let (recorder, input) = try device(
-        name, on: jack, claims: true, RecorderMemory(channels: 1))
+        name, on: jack, claim: .own, RecorderMemory(channels: 1))
       try wait(for: "the port") {
         player.client.otherPorts(.input, .audio).contains("\(name):\(input)")
       }
@@ -56,6 +56,43 @@ import Testing
       #expect(player.knownConnections.map(\.isLasting) == [false])
     }
     try wait(for: "the end") { player.knownConnections.isEmpty }
+  }
+
+  /// The other client is the one that makes the connection again, unless somebody has removed it meanwhile.
+  @Test func aClientThatRemembersItsConnectionsIsLeftToItself() throws {
+    let jack = try JackDaemon()
+    defer { jack.stop() }
+    let (effect, input) = try device("effect", on: jack, RecorderMemory(channels: 1))
+    defer { effect.close() }
+    let (session, out) = try device("session", on: jack, claim: .kept, VoiceMemory(channels: 1))
+    // A connection that comes with a port is forgotten anyway, within 0.5 s.
+    usleep(1_000_000)
+    try session.connect(out, to: "effect:\(input)")
+    try wait(for: "the connection") { effect.knownConnections.map(\.isLasting) == [false] }
+    #expect(session.knownConnections.map(\.isLasting) == [true])
+    session.close()
+    try wait(for: "the end") { effect.knownConnections.isEmpty }
+  }
+
+  /// A connection that is made again when the server returns is still another program's.
+  @Test func aReturnMakesNoConnectionLast() throws {
+    let jack = try JackDaemon()
+    defer { jack.stop() }
+    let (player, out) = try device("player", on: jack, VoiceMemory(channels: 1))
+    defer { player.close() }
+    do {
+      let other = try CaptureClient(on: jack, name: "other", channels: 1, capacity: 1)
+      try other.connect("player:\(out)", toInput: 1)
+      try wait(for: "the connection") { player.knownConnections.count == 1 }
+      jack.kill()
+      try wait(for: "the loss") { player.isLost }
+    }
+    try jack.start()
+    try wait(for: "the return") { !player.isLost }
+    let other = try CaptureClient(on: jack, name: "other", channels: 1, capacity: 1)
+    try wait(for: "the connection") { player.knownConnections.map(\.isMade) == [true] }
+    #expect(player.knownConnections.map(\.isLasting) == [false])
+    withExtendedLifetime(other) {}
   }
 
   @Test func theSoundCardIsConnectedWhenItAppears() throws {

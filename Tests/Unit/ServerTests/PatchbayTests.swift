@@ -74,7 +74,7 @@ import Testing
     book.appear(["new:in", "own:in"])
     book.note(
       "a", isConnectedTo: ["old:in", "new:in", "own:in"].map { ConnectionBook.Other(name: $0) }
-    ) { $0.hasPrefix("own:") }
+    ) { $0.hasPrefix("own:") ? .present : nil }
     var patience: Double?
     let made = book.take(&patience) { _ in true }
     #expect(made.map(\.memory) == [.lasting, .whileOtherRuns, .present])

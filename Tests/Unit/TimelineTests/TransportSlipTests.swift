@@ -53,6 +53,22 @@ import Timeline
     #expect(look(&slip, &machine, seconds: 10).isEmpty)
   }
 
+  /// The server was away for seven seconds, and counts from 0. The master's transport had been located to a frame
+  /// within a period.
+  @Test func aServerThatReturnsHasMissedAllFramesMeanwhile() {
+    var (slip, machine) = (TransportSlip(), Machine())
+    #expect(look(&slip, &machine, seconds: 5).isEmpty)
+    let frames = Int64(330 * period)
+    let expected = machine.frame + frames
+    machine.microseconds += Double(frames) / rate * 1e6 + 40
+    machine.frame = 0
+    let first = machine.run(Int64(period), seconds: Double(period) / rate)
+    var missed = slip.resume(at: first, sampleRate: rate, periodFrames: period)
+    missed += look(&slip, &machine, seconds: 5).reduce(0, +)
+    #expect(missed == expected)
+    #expect(look(&slip, &machine, seconds: 10).isEmpty)
+  }
+
   /// While the link is down, cycles come at their timeouts: every second is later than the one before.
   @Test func nothingIsToldBeforeCyclesAreRegularAgain() {
     var (slip, machine) = (TransportSlip(), Machine())

@@ -34,8 +34,9 @@ struct SoundSlice: SoundSource {
   var frames: Int64 { Int64(part.count) }
   var isOpenEnded: Bool { mayEndEarly || sound.isOpenEnded }
   func stop() { sound.stop() }
-  var isTruncated: Bool { !mayEndEarly && sound.isTruncated && part.upperBound == sound.frames }
-
+  var warnings: [String] {
+    !mayEndEarly && part.upperBound == sound.frames ? sound.warnings : []
+  }
   var faults: [String] { sound.faults }
 
   func read(

@@ -149,9 +149,11 @@ struct ConnectionBook {
 
   /// Compares the connections of port `port` with those known before, and notes the changes.
   ///
-  /// - Parameter isOwn: Returns whether the client of a port, by its full name, makes its connections itself.
+  /// - Parameter memory: Returns how long a connection to a port, by its full name, is remembered; nil if the
+  ///   port's client does not say.
   mutating func note(
-    _ port: String, isConnectedTo others: [Other], isOwn: (String) -> Bool = { _ in false }
+    _ port: String, isConnectedTo others: [Other],
+    memory: (String) -> ConnectionMemory? = { _ in nil }
   ) {
     if leaving.contains(port) { return }
     let before = connections[port] ?? []
@@ -169,8 +171,8 @@ struct ConnectionBook {
       appeared[other.name] = nil
       var change = ConnectionChange(kind: .made, port: port, other: other.name)
       let arrival = arrivals[clientName(of: other.name)] ?? 0
-      if isOwn(other.name) {
-        change.memory = .present
+      if let memory = memory(other.name) {
+        change.memory = memory
       } else if HostTime.now < arrival + Self.timeToArrive {
         change.memory = .whileOtherRuns
       }

@@ -17,15 +17,21 @@ final class Connections: Sendable {
   /// - Parameters:
   ///   - direction: Direction of the port; nil if it is unknown, which counts as an output.
   ///   - isDefault: Whether the sound card was chosen because nothing else was asked for.
+  ///   - isAgain: Whether the connection has existed before, until the other client or the server left.
   func connect(
-    _ name: String, _ direction: PortDirection?, to other: String, isDefault: Bool = false
+    _ name: String, _ direction: PortDirection?, to other: String, isDefault: Bool = false,
+    isAgain: Bool = false
   ) throws(ServerError) {
     let isOfRun = !isDefault && link.client.makesOwnConnections(other)
     // Noted first: the event thread may see the connection before this returns.
     let before = patchbay.withLock { patchbay in
       defer {
+        let memory = isAgain ? patchbay.wire(name, to: other)?.memory : nil
+        let isOthers = memory == .whileOtherRuns
         patchbay.connected(
-          name, to: other, isOfRun ? .ownWhileOtherRuns : .lasting, isDefault: isDefault)
+          name, to: other,
+          isOthers ? .whileOtherRuns : isOfRun ? .ownWhileOtherRuns : .lasting,
+          isDefault: isDefault)
       }
       return patchbay.wire(name, to: other)
     }
@@ -133,7 +139,7 @@ final class Connections: Sendable {
     let client = link.client
     func make(_ port: String, _ direction: PortDirection?, _ other: String, isDefault: Bool) {
       do throws(ServerError) {
-        try connect(port, direction, to: other, isDefault: isDefault)
+        try connect(port, direction, to: other, isDefault: isDefault, isAgain: true)
         changes.append(ConnectionChange(kind: .made, port: port, other: other))
       } catch {
         log.debug("not connected yet: \(error)")

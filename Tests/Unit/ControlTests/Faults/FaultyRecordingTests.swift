@@ -48,7 +48,7 @@ import Testing
       #expect(try value(run, "recordings/2/failure") == .string(""))
       #expect(try value(run, "recording") == .bool(true))
       #expect(try value(run, "armed") == .bool(false))
-      try run.client.send(OSCMessage("/cuejack/quit"))
+      run.program.child.send(signal: SIGTERM)
       #expect(run.program.child.wait(seconds: 60) == 1)
       let frames = try SoundReader(path: take).frames
       #expect(frames > 10_000)

@@ -131,7 +131,9 @@ struct NetworkTests {
       try #require(rack.capture.wait(untilFrames: 6 * 48000))
       try Namespaces.setCable(of: rack.machine, isUp: true)
       try wait(for: "the rack: \(rack.far.lines)") {
-        rack.far.lines.contains { $0.contains("transport: the network was interrupted") }
+        rack.far.lines.contains {
+          $0.contains("transport: the network or this machine's JACK was interrupted")
+        }
       }
       let told = try #require(
         rack.far.lines.joined().firstMatch(of: /missed (\d+) frames/)?.output.1)

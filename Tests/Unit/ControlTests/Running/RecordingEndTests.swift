@@ -23,6 +23,63 @@ import Testing
     }
   }
 
+  /// A recording of the session's own ports is connected by each take, also when the server returns. No person
+  /// has made that connection.
+  @Test func ownRecordingsAddNoConnections() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, frames: 480_000)
+      let jack = try JackDaemon(rate: 48000, period: 256)
+      var document = session([("a", [a])])
+      document.recordings = [
+        SessionRecording(name: "mix", ports: ["{self}:a_1"], file: "mix.wav")
+      ]
+      document.recordings[0].armed = true
+      let running = try openSession(document, in: folder, on: jack)
+      defer { running.end() }
+      let engine = try #require(running.engine)
+      try running.perform { session throws(SessionRunError) in try session.start() }
+      try wait(for: "the connection") { !engine.device.client.connections(of: "a_1").isEmpty }
+      jack.kill()
+      try wait(for: "the loss") { engine.device.isLost }
+      try jack.start()
+      try wait(for: "the connection") {
+        !engine.device.isLost && !engine.device.client.connections(of: "a_1").isEmpty
+      }
+      let later = engine.device.now + 48_000
+      try wait(for: "a second") { engine.device.now > later }
+      #expect(running.store?.document.connections == [])
+      try running.save()
+      #expect(running.store?.document.connections == [])
+    }
+  }
+
+  /// A take goes on without the microphone, and says so.
+  @Test func aLostConnectionIsTold() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, frames: 480_000)
+      let jack = try JackDaemon(rate: 48000, period: 256)
+      var emitter: Emitter? = try Emitter(on: jack, channels: 1)
+      var document = session([("a", [a])])
+      document.recordings = [
+        SessionRecording(name: "mic", ports: ["emitter:out_1"], file: "mic.wav")
+      ]
+      document.recordings[0].armed = true
+      let running = try openSession(document, in: folder, on: jack)
+      defer { running.end() }
+      let engine = try #require(running.engine)
+      try running.perform { session throws(SessionRunError) in try session.start() }
+      let begun = engine.device.now
+      try wait(for: "sound") { engine.device.now > begun + 48_000 }
+      #expect(engine.failure(ofRecording: "mic") == nil)
+      withExtendedLifetime(emitter) {}
+      emitter = nil
+      try wait(for: "the message") {
+        engine.failure(ofRecording: "mic")?.contains("lost the connection: records silence") == true
+      }
+      #expect(engine.isRecording)
+    }
+  }
+
   /// The emitter's samples tell their frames, so that takes with equal first samples and lengths end on one frame.
   @Test func recordingsThatOneCommandStopsEndOnOneFrame() throws {
     try withTemporaryFolder { folder in
