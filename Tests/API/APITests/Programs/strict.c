@@ -555,6 +555,15 @@ static void maps(cue_capture *card) {
 
 // MARK: Starts
 
+/// Returns whether both channels of a capture have sound.
+static bool hears_both(const cue_capture *user) {
+  bool hears[2] = {false, false};
+  for (unsigned channel = 0; channel < 2; channel++)
+    for (size_t i = 0; i < cue_capture_frames(user); i++)
+      hears[channel] |= cue_capture_samples(user, channel)[i] != 0;
+  return hears[0] && hears[1];
+}
+
 /// Each start of fifty is heard from its first frame, by the card and by a client that a user
 /// connected.
 static void starts(cue_capture *card) {
@@ -578,6 +587,16 @@ static void starts(cue_capture *card) {
   }
   WAIT(this.played > FRAMES);
   WORKS(AudioOutputUnitStop(unit));
+  // PipeWire lets sound through a new connection some cycles later, and through each by itself.
+  do {
+    cue_capture_arm(user);
+    begin(&this);
+    WORKS(AudioOutputUnitStart(unit));
+    WAIT(this.played >= FRAMES);
+    WORKS(AudioOutputUnitStop(unit));
+    record(user, 2 * period);
+    cue_capture_disarm(user);
+  } while (!hears_both(user));
   settle(card);
   cue_capture_arm(user);
   for (int i = 0; i < STARTS; i++) {
