@@ -32,7 +32,7 @@ final class QueueCore<Part: QueuePart>: Sendable {
   /// The input slots of a graph to which the queue writes, instead of ports.
   let graphInputs = Mutex<[ClientPort]?>(nil)
   /// Called once the queue has given its device back.
-  private let onDisposed = Mutex<(@Sendable () -> Void)?>(nil)
+  private let onDisposed = Hook<@Sendable () -> Void>()
   private let callbacks = Mutex<Callbacks?>(nil)
 
   private struct Callbacks {
@@ -264,9 +264,9 @@ final class QueueCore<Part: QueuePart>: Sendable {
   // MARK: Disposal
 
   /// Sets the function that is called once a disposal is complete, on any thread.
-  func whenDisposed(_ body: @escaping @Sendable () -> Void) { onDisposed.withLock { $0 = body } }
+  func whenDisposed(_ body: @escaping @Sendable () -> Void) { onDisposed.set(body) }
 
-  func tellDisposed() { onDisposed.withLock { $0?() } }
+  func tellDisposed() { onDisposed.function?() }
 
   /// Ends the queue at once, which is being released: the process thread must not access its memory
   /// afterwards.

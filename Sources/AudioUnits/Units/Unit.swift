@@ -67,7 +67,7 @@ package class Unit: @unchecked Sendable {
   private let state: Mutex<State>
   /// Held while a setup is made or replaced. Lock it before `state`.
   private let control = Mutex<Void>(())
-  private let observer = Mutex<(@Sendable (UnitChange) -> Void)?>(nil)
+  private let observer = Hook<@Sendable (UnitChange) -> Void>()
   /// The parameters, and those of earlier numbers of buses, which another thread may still set.
   private let parameterMemory = Mutex<[ParameterMemory]>([])
 
@@ -171,10 +171,10 @@ package class Unit: @unchecked Sendable {
 
   /// Sets the function that is told of changes, on the thread that brings them about.
   package func whenChanged(_ body: @escaping @Sendable (UnitChange) -> Void) {
-    observer.withLock { $0 = body }
+    observer.set(body)
   }
 
-  func tell(_ change: UnitChange) { observer.withLock { $0 }?(change) }
+  func tell(_ change: UnitChange) { observer.function?(change) }
 
   // MARK: Initialising
 
@@ -307,7 +307,7 @@ package class Unit: @unchecked Sendable {
 
   /// Ends the unit: nothing renders or initialises it, and nothing is told, afterwards.
   package func dispose() {
-    observer.withLock { $0 = nil }
+    observer.set(nil)
     let consumers = state.withLock { state in
       state.isDisposed = true
       defer { state.consumers = [] }

@@ -74,7 +74,7 @@ package final class RunningSession: Sendable {
   /// Counts the calls of `service`.
   private let services = Atomic<Int>(0)
   private let wantsToQuit = Monitor(false)
-  private let dirtinessChanged = Mutex<(@Sendable () -> Void)?>(nil)
+  private let dirtinessChanged = Hook<@Sendable () -> Void>()
 
   package init(_ options: Options) {
     self.options = options
@@ -472,10 +472,10 @@ package final class RunningSession: Sendable {
 
   /// Sets the function that is called when `hasEdits` may have changed.
   package func whenDirtinessChanges(_ body: @escaping @Sendable () -> Void) {
-    dirtinessChanged.withLock { $0 = body }
+    dirtinessChanged.set(body)
   }
 
-  func tellDirtiness() { dirtinessChanged.withLock { $0 }?() }
+  func tellDirtiness() { dirtinessChanged.function?() }
 }
 
 extension SessionEngine {

@@ -2,6 +2,7 @@ import CPluginRunner
 import CRealTime
 package import Graph
 import Synchronization
+import System
 
 // Bindings of MIDI controllers to controls and parameters.
 
@@ -82,9 +83,7 @@ extension PluginInstance {
   ) throws(HostError) {
     let target = try resolved(target).target
     noteLearned()
-    core.learner.withLock {
-      $0 = { [shared, memory = core.memory] in Self.noteLearned(shared, from: memory) }
-    }
+    core.learner.set { [shared, memory = core.memory] in Self.noteLearned(shared, from: memory) }
     core.startLookingAfter()
     shared.withLock { shared in
       shared.controllers.generation += 1

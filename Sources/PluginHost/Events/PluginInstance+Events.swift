@@ -4,6 +4,7 @@ import CRealTime
 import Glibc
 package import Graph
 import Synchronization
+import System
 
 extension PluginInstance {
   // MARK: Parameters
@@ -59,11 +60,9 @@ extension PluginInstance {
   package func whenParametersChange(
     _ body: @escaping @Sendable ([String: ParameterValue]) -> Void
   ) {
-    core.listener.withLock {
-      $0 = { [shared] message in
-        shared.withLock { $0.parameters.merge(message.values) { $1 } }
-        body(message.values)
-      }
+    core.listener.set { [shared] message in
+      shared.withLock { $0.parameters.merge(message.values) { $1 } }
+      body(message.values)
     }
   }
 

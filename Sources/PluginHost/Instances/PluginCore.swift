@@ -34,10 +34,10 @@ final class PluginCore: @unchecked Sendable {
   private let thread = Atomic<UInt>(0)
   private let hasEnded = DispatchSemaphore(value: 0)
   /// The function that receives the parameter values that the plugin reports.
-  let listener = Mutex<(@Sendable (ParameterMessage) -> Void)?>(nil)
+  let listener = Hook<@Sendable (ParameterMessage) -> Void>()
 
   /// The function called when a cycle may have learned a controller.
-  let learner = Mutex<(@Sendable () -> Void)?>(nil)
+  let learner = Hook<@Sendable () -> Void>()
 
   init(description: PluginDescription, scan: Scan, settings: PluginSettings) {
     self.description = description
@@ -295,7 +295,7 @@ final class PluginCore: @unchecked Sendable {
       defer { unsafe atom.deallocate() }
       unsafe cue_ring_take(ring, atom.baseAddress!, head.bytes)
       let message = ParameterMessage(UnsafeRawBufferPointer(atom))
-      if !message.values.isEmpty { listener.withLock { $0 }?(message) }
+      if !message.values.isEmpty { listener.function?(message) }
     }
   }
 
@@ -307,7 +307,7 @@ final class PluginCore: @unchecked Sendable {
     work()
     drainLog()
     drainReplies()
-    learner.withLock { $0 }?()
+    learner.function?()
   }
 
   private func startThreadIfNeeded() {

@@ -70,10 +70,8 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
         controls: core.memory.controls.map { $0.usualValue(sampleRate: settings.sampleRate) },
         moves: core.memory.controls.map { _ in 0 }))
     try core.load()
-    core.listener.withLock {
-      $0 = { [shared] message in
-        shared.withLock { $0.parameters.merge(message.values) { $1 } }
-      }
+    core.listener.set { [shared] message in
+      shared.withLock { $0.parameters.merge(message.values) { $1 } }
     }
     if let state { apply(state) } else if let usual = try defaultState() { apply(usual) }
     core.activate()

@@ -21,7 +21,7 @@ package final class Device: Sendable {
   private let serverReturn: ServerReturn
   /// Period in frames of the last `deliverOnce`, to notice another one.
   private let deliveredPeriod = Atomic<Int>(0)
-  private let observer = Mutex<(@Sendable () -> Void)?>(nil)
+  private let observer = Hook<@Sendable () -> Void>()
   private let appearance = Mutex<ClientAppearance?>(nil)
 
   /// Opens a client on `server` and starts its cycles.
@@ -100,7 +100,7 @@ package final class Device: Sendable {
   /// Sets the function that the event thread calls after its work, which any change on the server
   /// brings about.
   package func afterEvents(_ body: @escaping @Sendable () -> Void) {
-    observer.withLock { $0 = body }
+    observer.set(body)
   }
 
   /// Tells patchbays how to show the client and its ports, and again after each return of the server. Ports
@@ -335,7 +335,7 @@ package final class Device: Sendable {
   ///
   /// - Returns: The seconds after which to call again even if nothing happens.
   private func deliverAll() -> Double? {
-    defer { observer.withLock { $0 }?() }
+    defer { observer.function?() }
     var patience = deliverOnce()
     func atMost(_ seconds: Double?) { patience = [patience, seconds].compactMap { $0 }.min() }
     if !isLost { atMost(serverReturn.check()) }

@@ -68,7 +68,7 @@ import Testing
     func attempt() throws -> CommandResult {
       try run(
         binary.path, [program.argument].compactMap { $0 },
-        environment: daemon.environment.merging(environment) { $1 })
+        environment: daemon.environment.merging(environment) { $1 }, timeout: 600)
     }
     var result = try attempt()
     // PipeWire leaves out the cycle of a client that a busy machine holds up. The program hears the gap.

@@ -80,16 +80,17 @@ import Testing
     defer { jack.stop() }
     let (player, out) = try device("player", on: jack, VoiceMemory(channels: 1))
     defer { player.close() }
+    // libjack has tables for one server a process: the other client is one of another process.
     do {
-      let other = try CaptureClient(on: jack, name: "other", channels: 1, capacity: 1)
-      try other.connect("player:\(out)", toInput: 1)
+      let other = try JackPeer.capture(["player:\(out)"], on: jack)
       try wait(for: "the connection") { player.knownConnections.count == 1 }
       jack.kill()
       try wait(for: "the loss") { player.isLost }
+      withExtendedLifetime(other) {}
     }
     try jack.start()
     try wait(for: "the return") { !player.isLost }
-    let other = try CaptureClient(on: jack, name: "other", channels: 1, capacity: 1)
+    let other = try JackPeer.card("capture", channels: 1, on: jack)
     try wait(for: "the connection") { player.knownConnections.map(\.isMade) == [true] }
     #expect(player.knownConnections.map(\.isLasting) == [false])
     withExtendedLifetime(other) {}

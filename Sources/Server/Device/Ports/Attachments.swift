@@ -116,7 +116,7 @@ final class Attachments: Sendable {
   let cycles: ClientCycles
   let connections: Connections
   private let state = Mutex(State())
-  private let close = Mutex<(@Sendable () -> Void)?>(nil)
+  private let close = Hook<@Sendable () -> Void>()
 
   init(_ cycles: ClientCycles) {
     self.cycles = cycles
@@ -124,7 +124,7 @@ final class Attachments: Sendable {
   }
 
   /// Sets the function that closes the device, to call when its last user leaves.
-  func whenUnused(_ body: @escaping @Sendable () -> Void) { close.withLock { $0 = body } }
+  func whenUnused(_ body: @escaping @Sendable () -> Void) { close.set(body) }
 
   func withLock<R, E: Error>(_ body: (inout State) throws(E) -> R) throws(E) -> R {
     try state.withLock { state throws(E) in try body(&state) }
@@ -222,7 +222,7 @@ final class Attachments: Sendable {
         return isLast(&state)
       }
     }
-    if isUnused { close.withLock { $0 }?() }
+    if isUnused { close.function?() }
   }
 
   /// Closes a device that nothing is attached to.
@@ -231,7 +231,7 @@ final class Attachments: Sendable {
       defer { if state.users == 0 { state.isOver = true } }
       return state.users == 0 && !state.isOver
     }
-    if isUnused { close.withLock { $0 }?() }
+    if isUnused { close.function?() }
   }
 
   // MARK: Ports
