@@ -585,18 +585,16 @@ static void starts(cue_capture *card) {
     snprintf(to, sizeof to, "user:in_%d", i);
     CHECK(jack_connect(cue_capture_client(user), from, to) == 0);
   }
-  WAIT(this.played > FRAMES);
-  WORKS(AudioOutputUnitStop(unit));
   // PipeWire lets sound through a new connection some cycles later, and through each by itself.
+  // Until then the unit's client does not know them.
   do {
     cue_capture_arm(user);
     begin(&this);
-    WORKS(AudioOutputUnitStart(unit));
     WAIT(this.played >= FRAMES);
-    WORKS(AudioOutputUnitStop(unit));
     record(user, 2 * period);
     cue_capture_disarm(user);
   } while (!hears_both(user));
+  WORKS(AudioOutputUnitStop(unit));
   settle(card);
   cue_capture_arm(user);
   for (int i = 0; i < STARTS; i++) {
