@@ -141,7 +141,7 @@ struct RunSession: ParsableCommand {
     if play { try start(running) }
     SessionScreen(running, signals, awake, seconds: seconds, isOnce: once && play).run()
     running.end()
-    // Whoever quits has been told. systemd would run the session again after another exit code.
+    // Messages have told the person who quits of failures. systemd would run the session again after another exit code.
     if running.isAskedToQuit { return }
     if running.hasFailures { throw ExitCode.failure }
     if let signal = signals.received { throw ExitCode(128 + signal) }

@@ -38,7 +38,7 @@ extension JackClient {
     }
   }
 
-  /// Tells other programs what is to become of this client's connections.
+  /// Sets this client's property `urn:cuejack:connections`, which other programs read.
   func set(_ claim: ConnectionClaim) {
     self.claim.withLock { $0 = claim }
     // While PipeWire tells a new client the properties of all others, it tells nobody what that client sets.
@@ -54,7 +54,7 @@ extension JackClient {
     whileOpen { claim(ofClientWith: port) == .own } ?? false
   }
 
-  /// Returns what the client of a port tells of its connections; nil for nothing. Call while this client is open.
+  /// Returns the property `urn:cuejack:connections` of a port's client; nil if it has none. Call while this client is open.
   func claim(ofClientWith port: String) -> ConnectionClaim? {
     let name = String(clientName(of: port))
     if isPipeWire { return claims[name] }
@@ -72,7 +72,7 @@ extension JackClient {
     return unsafe value.flatMap { unsafe ConnectionClaim(rawValue: String(cString: $0)) }
   }
 
-  /// What clients tell of their connections, by their names. PipeWire's library knows clients that are gone for a
+  /// The properties `urn:cuejack:connections` of all clients, by the clients' names. PipeWire's library knows clients that are gone for a
   /// while, and finds one of those first by a name.
   private var claims: [String: ConnectionClaim] {
     var list: UnsafeMutablePointer<jack_description_t>?

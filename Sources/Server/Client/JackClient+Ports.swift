@@ -269,7 +269,7 @@ extension JackClient {
       // connect ports meanwhile do not wait for that.
       var connections: [(name: String, others: [ConnectionBook.Other])] = []
       var memories: [String: ConnectionMemory] = [:]
-      // What a client tells of its connections, by the client's name: each client is asked for once.
+      // The properties `urn:cuejack:connections`, by the clients' names: JACK is asked once for each client.
       var claims: [Substring: ConnectionClaim?] = [:]
       let keepsConnections = claim.withLock { $0 == .kept }
       for name in watched {

@@ -16,7 +16,7 @@ final class JackClient: ServerClient, @unchecked Sendable {
   /// Sample rate in Hz, as of the latest `takeSampleRate()`.
   var sampleRate: Double { Double(bitPattern: rate.load(ordering: .relaxed)) }
   let isPipeWire = PipeWire.isLibrary
-  /// What this client tells other programs of its connections.
+  /// This client's property `urn:cuejack:connections`; nil until it is set.
   let claim = Mutex<ConnectionClaim?>(nil)
   /// Set while the server freewheels: it runs cycles as fast as it can.
   let isFreewheeling = Atomic<Bool>(false)

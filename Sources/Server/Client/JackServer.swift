@@ -12,7 +12,7 @@ package struct JackServer: Server {
   package let requestedName: String?
   /// Name of the media that the clients play or record, such as a file name; nil if unknown.
   private let mediaName: String?
-  /// What the clients tell other programs of their connections.
+  /// The property `urn:cuejack:connections` that new clients get; nil for none.
   package var claim: ConnectionClaim?
   /// Identifier under which a session manager saved the next client; nil if none did.
   var sessionID: String?

@@ -284,7 +284,8 @@ package final class Device: Sendable {
   /// another client made for its own run are left out.
   package var knownConnections: [KnownConnection] { connections.remembered }
 
-  /// Ports of which somebody has ended a connection: one to the sound card by default, or one that was to last.
+  /// Ports that a person or another program has disconnected: `defaults` from the sound card to which they were
+  /// connected by default, `lasting` from a port to which they were to stay connected.
   package var endedPorts: (defaults: Set<String>, lasting: Set<String>) { connections.endedPorts }
 
   /// Remembers all existing connections as if people had made them.

@@ -203,7 +203,7 @@ package struct ConnectionChange: Equatable, Sendable {
   }
 }
 
-/// What a client tells other programs of its connections, in its property `urn:cuejack:connections`.
+/// A value of the property `urn:cuejack:connections`, by which a client says who remembers its connections.
 package enum ConnectionClaim: String, Sendable {
   /// The client makes them itself, for its own run: nobody is to remember them.
   case own

@@ -80,7 +80,7 @@ final class Connections: Sendable {
     return patchbay.withLock { $0.remembered }
   }
 
-  /// Ports of which somebody has ended a connection.
+  /// The names of ports in `Device.endedPorts`.
   var endedPorts: Patchbay.Ended { patchbay.withLock { $0.ended } }
 
   /// Remembers all existing connections as if people had made them.

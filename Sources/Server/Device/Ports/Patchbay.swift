@@ -13,7 +13,7 @@ struct Patchbay {
   }
   /// In the order in which they were added.
   private var wires: [Wire] = []
-  /// Ports of which somebody has ended a connection: one to the sound card by default, or one that was to last.
+  /// The names of ports in `Device.endedPorts`.
   typealias Ended = (defaults: Set<String>, lasting: Set<String>)
   private(set) var ended: Ended = ([], [])
   /// Ports that wait for ports of the sound card.
