@@ -30,7 +30,7 @@ extension LiveSession {
     let first = players[0]
     command.client.at?.awaitLastSecond(of: first.file.path, signals)
     if let signal = signals.received { throw ExitCode(128 + signal) }
-    let start = try command.telling(first.file) { () throws(QueueError) in try chooseStart() }
+    var start = try command.telling(first.file) { () throws(QueueError) in try chooseStart() }
     try command.client.checkStart(on: first.queue)
     if command.transport { return start }
     try order(start)
@@ -39,19 +39,21 @@ extension LiveSession {
     if players.count == 1, first.queue.runningDevice?.isTooLate(for: start.queueFrame) != true {
       return start
     }
-    if let actual = commonBegin(start) { return actual }
-    // The machine was too busy: a player was told late, or a server that does not wait left it out.
-    for player in players {
-      let isReady = try command.telling(player.file) { () throws(QueueError) in
-        try player.rewind(to: 0, delay: player.clip.delay)
+    // The machine may be too busy: a player is told late, or a server that does not wait leaves it out.
+    for _ in 1...5 {
+      if let actual = commonBegin(start) { return actual }
+      for player in players {
+        let isReady = try command.telling(player.file) { () throws(QueueError) in
+          try player.rewind(to: 0, delay: player.clip.delay)
+        }
+        guard isReady else { throw ExitCode.failure }
       }
-      guard isReady else { throw ExitCode.failure }
+      start = try command.telling(first.file) { () throws(QueueError) in
+        try chooseStart(isBusy: true)
+      }
+      try order(start)
     }
-    let later = try command.telling(first.file) { () throws(QueueError) in
-      try chooseStart(isBusy: true)
-    }
-    try order(later)
-    return later
+    return start
   }
 
   private func order(_ start: Start) throws {
