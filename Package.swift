@@ -237,11 +237,11 @@ let package = Package(
     // What the tests stand on, and the tests of that.
     .target(name: "CTestSupport", dependencies: ["CJack"], path: "Tests/Support/CTestSupport"),
     .target(name: "CProbe", path: "Tests/Support/CProbe"),
-    .target(name: "TestTags", path: "Tests/Support/TestTags", swiftSettings: relaxed),
+    .target(name: "TestBase", path: "Tests/Support/TestBase", swiftSettings: relaxed),
     .target(
       name: "TestSupport",
       dependencies: [
-        "CJack", "CRealTime", "CTestSupport", "RealTime", "Server", "System", "TestTags",
+        "CJack", "CRealTime", "CTestSupport", "RealTime", "Server", "System", "TestBase",
         "Timeline",
       ],
       path: "Tests/Support/TestSupport", exclude: ["PipeWire"], swiftSettings: relaxed),
@@ -362,7 +362,7 @@ let package = Package(
 
     // Sound files, their C functions, the headers and the command line.
     .target(
-      name: "FileSupport", dependencies: ["CSndfile", "TestTags"],
+      name: "FileSupport", dependencies: ["CSndfile", "TestBase"],
       path: "Tests/Support/FileSupport", swiftSettings: relaxed),
     .testTarget(
       name: "FilesTests",

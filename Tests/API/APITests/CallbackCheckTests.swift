@@ -13,12 +13,12 @@ import Testing
     ]
     environment["CUEJACK_CHECK_CALLBACKS"] = checks
     let result = try run(binary.path, arguments, environment: environment)
-    #expect(result.status == 0 && result.output == "done\n", "\(result)")
+    expectTrue(result.status == 0 && result.output == "done\n", "\(result)")
     return result.errors.split(separator: "\n").map(String.init)
   }
 
   @Test(arguments: [nil, "0"]) func nothingIsSaidWithoutTheVariable(checks: String?) throws {
-    #expect(try messages(checks: checks) == [])
+    try expectEqual(messages(checks: checks), [])
   }
 
   /// Once as the program ends, and once while it runs.
@@ -32,26 +32,26 @@ import Testing
     ]
     for (callback, functions) in expected {
       let lines = messages.filter { $0.hasPrefix("cuejack: the callback \(callback) of /") }
-      #expect(!lines.isEmpty, "\(callback): \(messages)")
+      expectTrue(!lines.isEmpty, "\(callback): \(messages)")
       // Three calls of each callback and a few more seconds: not a line for each call.
-      #expect(lines.count <= 8, "\(messages)")
+      expectTrue(lines.count <= 8, "\(messages)")
       for line in lines {
-        #expect(line.contains("/checked must not"), "\(line)")
+        expectTrue(line.contains("/checked must not"), "\(line)")
         let named = line.matches(of: #/called (\w+) (?:once|\d+ times)/#).map {
           String($0.output.1)
         }
-        #expect(named == functions, "\(line)")
-        #expect(line.contains("was late") == (callback == "sleeps"), "\(line)")
+        expectEqual(named, functions, "\(line)")
+        expectEqual(line.contains("was late"), (callback == "sleeps"), "\(line)")
       }
     }
     let others = messages.filter { line in
       !expected.keys.contains { line.hasPrefix("cuejack: the callback \($0) of ") }
     }
-    #expect(others == [])
+    expectEqual(others, [])
     // 4096 frames at 48 kHz, as JACK measures them, which is up to a few milliseconds off on a busy machine. The
     // callback sleeps for 100 ms, and takes longer there.
     let late = messages.filter { $0.contains("was late") }
     let words = #/took up to [1-9]\d{2,}\.\d ms of [89]\d\.\d ms/#
-    #expect(late.allSatisfy { $0.contains(words) }, "\(late)")
+    expectTrue(late.allSatisfy { $0.contains(words) }, "\(late)")
   }
 }

@@ -10,14 +10,14 @@ import Testing
     let exported = try PublicHeaders.exports(of: builtProduct(named: "libAudioToolbox.so"))
     // Both lists are plausible.
     for name in ["AudioQueueNewOutput", "AudioQueueDispose", "AudioFileOpenURL"] {
-      #expect(declared.contains(name) && exported.contains(name), "\(name)")
+      expectTrue(declared.contains(name) && exported.contains(name), "\(name)")
     }
     let missing = declared.subtracting(exported).sorted()
     let surplus = exported.subtracting(declared).sorted()
-    #expect(
+    expectTrue(
       missing.isEmpty,
       "declared, but not in the library: a program that calls them does not link\n  \(missing)")
-    #expect(
+    expectTrue(
       surplus.isEmpty,
       "in the library, but not declared: hide them (visibility) or declare them\n  \(surplus)")
   }
@@ -50,7 +50,7 @@ import Testing
       try Data("#include <First.h>\n#include <stdio.h>\nvoid Second(FILE *file);\n".utf8).write(
         to: folder.appendingPathComponent("Sub/Second.h"))
       let found = try PublicHeaders.functions(in: folder)
-      #expect(found.sorted() == ["OverLines", "Plain", "Second", "TakesBlock"])
+      expectEqual(found.sorted(), ["OverLines", "Plain", "Second", "TakesBlock"])
     }
   }
 }

@@ -63,14 +63,14 @@ import Testing
       let file = installation.folder.appendingPathComponent("sound.wav").path
       let made = try run(
         "sox", ["-n", "-r", "48000", "-b", "16", "-c", "2", file, "synth", "0.01"])
-      try #require(made.status == 0, "\(made.errors)")
+      try require(made.status == 0, "\(made.errors)")
       for (suffix, options) in [
         ("c", ["-std=c99"]), ("c", ["-std=c17"]), ("cpp", ["-std=c++11"]), ("cpp", ["-std=c++20"]),
       ] {
         let result = try installation.run(
           program, [file], suffix: suffix, options: options,
           environment: ["JACK_DEFAULT_SERVER": server.name])
-        #expect(
+        expectTrue(
           result.status == 0 && result.output == "2 48000 480 480 1\n",
           "\(options) \(result.status) \(result.output)\(result.errors)")
       }
@@ -82,10 +82,10 @@ import Testing
     try Installation.with { installation in
       let installed = installation.prefix.appendingPathComponent("include/cuejack")
       let headers = try PublicHeaders.names(in: installed)
-      #expect(headers.contains("AudioToolbox/AudioToolbox.h"))
-      #expect(try headers == PublicHeaders.names())
+      expectTrue(headers.contains("AudioToolbox/AudioToolbox.h"))
+      try expectEqual(headers, PublicHeaders.names())
       for header in headers {
-        #expect(
+        expectTrue(
           FileManager.default.contentsEqual(
             atPath: installed.appendingPathComponent(header).path,
             andPath: PublicHeaders.folder.appendingPathComponent(header).path), "\(header)")
@@ -99,15 +99,15 @@ import Testing
       for name in ["lib/libAudioToolbox.so", "bin/cuejack"] {
         let file = installation.prefix.appendingPathComponent(name).path
         let needs = try run("ldd", [file], environment: ["LD_LIBRARY_PATH": ""])
-        #expect(needs.status == 0)
-        #expect(!needs.output.contains("not found"), "\(name)\n\(needs.output)")
+        expectEqual(needs.status, 0)
+        expectTrue(!needs.output.contains("not found"), "\(name)\n\(needs.output)")
         let path = try run("readelf", ["-d", file])
-        #expect(path.output.contains("(NEEDED)"))
-        #expect(!path.output.contains(builtProducts.path), "\(name)\n\(path.output)")
+        expectTrue(path.output.contains("(NEEDED)"))
+        expectTrue(!path.output.contains(builtProducts.path), "\(name)\n\(path.output)")
       }
       let help = try run(
         installation.prefix.appendingPathComponent("bin/cuejack").path, ["--help"])
-      #expect(help.status == 0, "\(help.errors)")
+      expectEqual(help.status, 0, "\(help.errors)")
     }
   }
 
@@ -120,20 +120,20 @@ import Testing
       func dynamicSection(_ name: String) throws -> String {
         let file = installation.prefix.appendingPathComponent(name).path
         let result = try run("readelf", ["-d", file])
-        try #require(result.status == 0 && result.output.contains("(NEEDED)"), "\(result.errors)")
+        try require(result.status == 0 && result.output.contains("(NEEDED)"), "\(result.errors)")
         return result.output
       }
       let command = try dynamicSection("bin/cuejack")
-      for part in runtime + [toolchain] { #expect(!command.contains(part), "\(command)") }
+      for part in runtime + [toolchain] { expectTrue(!command.contains(part), "\(command)") }
       let library = try dynamicSection("lib/libAudioToolbox.so")
       for part in ["libswiftCore.so", "libFoundation.so"] {
-        #expect(library.contains("[\(part)]"), "\(library)")
+        expectTrue(library.contains("[\(part)]"), "\(library)")
       }
       let all = try run(
         "ldd", [installation.prefix.appendingPathComponent("bin/cuejack").path],
         environment: ["LD_LIBRARY_PATH": ""])
-      #expect(all.status == 0 && !all.output.contains("not found"))
-      for part in runtime + [toolchain] { #expect(!all.output.contains(part), "\(all.output)") }
+      expectTrue(all.status == 0 && !all.output.contains("not found"))
+      for part in runtime + [toolchain] { expectTrue(!all.output.contains(part), "\(all.output)") }
     }
   }
 
@@ -144,21 +144,22 @@ import Testing
       let packets = installation.folder.appendingPathComponent("sound.flac").path
       for file in [plain, packets] {
         let made = try run("sox", ["-n", "-r", "48000", "-b", "16", file, "synth", "0.1"])
-        try #require(made.status == 0, "\(made.errors)")
+        try require(made.status == 0, "\(made.errors)")
       }
       for name in ["bin/cuejack", "lib/libAudioToolbox.so"] {
         let needs = try run(
           "readelf", ["-d", installation.prefix.appendingPathComponent(name).path])
-        #expect(needs.output.contains("libsndfile") && !needs.output.contains("libav"), "\(name)")
+        expectTrue(
+          needs.output.contains("libsndfile") && !needs.output.contains("libav"), "\(name)")
       }
       for (file, loads) in [(plain, false), (packets, true)] {
         // The dynamic linker writes each library that it looks for.
         let info = try run(
           installation.prefix.appendingPathComponent("bin/cuejack").path, ["info", file],
           environment: ["LD_LIBRARY_PATH": "", "LD_DEBUG": "libs"])
-        #expect(info.status == 0 && info.output.contains("48000"))
-        #expect(info.errors.contains("find library=libsndfile"))
-        #expect(info.errors.contains("find library=libavformat") == loads, "\(file)")
+        expectTrue(info.status == 0 && info.output.contains("48000"))
+        expectTrue(info.errors.contains("find library=libsndfile"))
+        expectEqual(info.errors.contains("find library=libavformat"), loads, "\(file)")
       }
     }
   }
@@ -170,26 +171,26 @@ import Testing
           "make",
           [target, "PREFIX=/usr", "DESTDIR=\(root.path)", "BUILT=\(builtProducts.path)"],
           folder: repository)
-        #expect(made.status == 0, "\(made.errors)")
+        expectEqual(made.status, 0, "\(made.errors)")
         let files = FileManager.default.enumerator(
           at: root, includingPropertiesForKeys: [.isRegularFileKey])?
           .compactMap { $0 as? URL }
           .filter { (try? $0.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile) == true }
-        #expect((files?.isEmpty == true) == (target == "uninstall"), "\(files ?? [])")
+        expectEqual((files?.isEmpty == true), (target == "uninstall"), "\(files ?? [])")
         if target == "install" {
           // Programs must not see a prefix inside DESTDIR.
           for name in ["AudioToolbox", "AudioToolbox-swift"] {
             let file = text(of: root.appendingPathComponent("usr/lib/pkgconfig/\(name).pc"))
-            #expect(file.contains("prefix=/usr\n") && !file.contains("@"), "\(name)")
+            expectTrue(file.contains("prefix=/usr\n") && !file.contains("@"), "\(name)")
           }
           // A complete bundle has a library and at least a manifest.
           let bundles = root.appendingPathComponent("usr/lib/lv2")
           let names = try FileManager.default.contentsOfDirectory(atPath: bundles.path)
-          #expect(names.count == 10, "\(names)")
+          expectEqual(names.count, 10, "\(names)")
           for name in names {
             let folder = bundles.appendingPathComponent(name)
             let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-            #expect(files.contains { $0.hasSuffix(".so") } && files.contains("manifest.ttl"))
+            expectTrue(files.contains { $0.hasSuffix(".so") } && files.contains("manifest.ttl"))
           }
         }
       }

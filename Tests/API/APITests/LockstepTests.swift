@@ -33,7 +33,7 @@ struct LockstepTests {
       // Cycles must be able to come late.
       let server = try JackDaemon(
         period: 1024, playbackPorts: 0, maximumPorts: 4096, synchronous: false)
-      let process = try #require(server.processIdentifier)
+      let process = try require(server.processIdentifier)
       result = try run(
         binary.path, queues + ["\(seconds)", "\(interruptions)", "\(process)"],
         environment: [
@@ -45,7 +45,7 @@ struct LockstepTests {
     for line in result.errors.split(separator: "\n") where line.hasPrefix("lockstep: ") {
       print(line)
     }
-    #expect(
+    expectTrue(
       result.status == 0 && result.output == passes.map { "ok \($0)\n" }.joined(),
       "\(result.status) \(result.output)\(result.errors.suffix(2000))")
   }

@@ -13,12 +13,12 @@ import Testing
         "JACK_DEFAULT_SERVER": "cuejack-test-none", "JACK_NO_START_SERVER": "1",
         "LD_LIBRARY_PATH": "", "CUEJACK_LOG": level,
       ])
-    #expect(result.status == 0, "\(result)")
+    expectEqual(result.status, 0, "\(result)")
     return result.errors.split(separator: "\n")
   }
 
   @Test(arguments: ["", "error"]) func failedCallsAreNotLoggedByDefault(level: String) throws {
-    #expect(try messages(level: level) == [])
+    try expectEqual(messages(level: level), [])
   }
 
   /// An app may ask a queue again and again for what it does not have yet: that is logged for
@@ -26,12 +26,12 @@ import Testing
   @Test(arguments: [("warning", "AudioConverterNew"), ("debug", "AudioQueueEnqueueBuffer")])
   func theReasonsOfFailedCallsAreLogged(level: String, function: String) throws {
     let messages = try messages(level: level)
-    #expect(messages.contains { $0.hasPrefix("cuejack: \(function): ") }, "\(messages)")
-    #expect(messages.allSatisfy { $0.hasPrefix("cuejack: ") }, "\(messages)")
+    expectTrue(messages.contains { $0.hasPrefix("cuejack: \(function): ") }, "\(messages)")
+    expectTrue(messages.allSatisfy { $0.hasPrefix("cuejack: ") }, "\(messages)")
   }
 
   @Test func aLevelThatDoesNotExistIsReported() throws {
     let messages = try messages(level: "loud")
-    #expect(messages.count == 1 && messages[0].contains("“loud”"), "\(messages)")
+    expectTrue(messages.count == 1 && messages[0].contains("“loud”"), "\(messages)")
   }
 }

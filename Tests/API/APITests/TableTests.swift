@@ -41,9 +41,9 @@ import Testing
   }()
 
   @Test func everyLineHasItsTests() {
-    #expect(Self.rows.map(\.line) == (1...67).map(String.init) + ["last"])
+    expectEqual(Self.rows.map(\.line), (1...67).map(String.init) + ["last"])
     for row in Self.rows {
-      #expect(!row.suites.isEmpty && !row.onServer.isEmpty, "line \(row.line)")
+      expectTrue(!row.suites.isEmpty && !row.onServer.isEmpty, "line \(row.line)")
     }
   }
 
@@ -74,11 +74,11 @@ import Testing
   @Test func everyFormIsInItsPrograms() {
     let file = repository.appendingPathComponent("Tests/API/APITests/forms.md")
     let rows = text(of: file).matches(of: /\n\| `([^`]+)` \| ([a-z, ]+) \|/)
-    #expect(rows.count > 40 && rows.count == text(of: file).matches(of: /\n\| `/).count)
+    expectTrue(rows.count > 40 && rows.count == text(of: file).matches(of: /\n\| `/).count)
     for row in rows {
       for name in row.output.2.components(separatedBy: ", ") {
         let program = text(of: SwiftProgram(name).source)
-        #expect(program.contains(row.output.1), "\(name).swift has no \(row.output.1)")
+        expectTrue(program.contains(row.output.1), "\(name).swift has no \(row.output.1)")
       }
     }
   }
@@ -92,16 +92,16 @@ import Testing
       $0.hasPrefix("| ") && !$0.hasPrefix("| manner") && !$0.hasPrefix("| name")
         && !$0.hasPrefix("| ---")
     }
-    #expect(rows.count == count)
+    expectEqual(rows.count, count)
     for row in rows {
       let slots = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-      try #require(slots.count >= 2 && !slots[slots.count - 1].isEmpty, "\(row)")
+      try require(slots.count >= 2 && !slots[slots.count - 1].isEmpty, "\(row)")
       let tests = slots[slots.count - 1]
       for item in tests.components(separatedBy: "; ") where !item.hasPrefix("`") {
-        #expect(Self.suites.contains(item), "\(slots[0]): there is no \(item)")
+        expectTrue(Self.suites.contains(item), "\(slots[0]): there is no \(item)")
       }
       for match in tests.matches(of: /`([^`]+)`/) {
-        #expect(Self.passes[String(match.1)] != nil, "\(slots[0]): there is no \(match.1)")
+        expectTrue(Self.passes[String(match.1)] != nil, "\(slots[0]): there is no \(match.1)")
       }
       checkParts(of: tests, slots[0])
     }

@@ -20,7 +20,7 @@ import Testing
       let isConnected = soon {
         (try? run("jack_connect", [from, to], environment: environment).status) == 0
       }
-      try #require(isConnected, "\(from) cannot be connected to \(to)")
+      try require(isConnected, "\(from) cannot be connected to \(to)")
     }
     try connect("jack_delay:out", client.input)
     if client.input != "jack_delay:in" { try connect(client.output, "jack_delay:in") }
@@ -33,7 +33,7 @@ import Testing
       }
       return measured.count >= 4 && Set(measured.suffix(3)).count == 1
     }
-    return try #require(measured.last, "jack_iodelay measures nothing")
+    return try require(measured.last, "jack_iodelay measures nothing")
   }
 
   /// Returns true once `condition` holds; false if it does not within a minute.
@@ -64,8 +64,8 @@ import Testing
     defer { wire.end() }
     let throughThru = try latency(through: ("thru:input_1", "thru:output_1"), environment, folder)
     let throughUnit = try latency(through: ("wire:in_1", "wire:out_1"), environment, folder)
-    #expect(throughThru > 0)
-    #expect(
-      throughUnit == throughThru, "\(throughUnit) frames, and \(throughThru) through jack_thru")
+    expectTrue(throughThru > 0)
+    expectEqual(
+      throughUnit, throughThru, "\(throughUnit) frames, and \(throughThru) through jack_thru")
   }
 }

@@ -8,7 +8,7 @@ import Testing
   func theDefaultDeviceIsListed(language: ClientProgram.Language) throws {
     let jack = try JackDaemon(period: 256, playbackPorts: 4)
     let result = try ClientProgram("devices", language).run(["-d"], environment: jack.environment)
-    #expect(result.status == 0 && result.errors == "", "\(result)")
+    expectTrue(result.status == 0 && result.errors == "", "\(result)")
     let expected = """
       1 devices
       device 1
@@ -22,7 +22,7 @@ import Testing
         alive: 1
 
       """
-    #expect(result.output == expected)
+    expectEqual(result.output, expected)
   }
 
   @Test func aServerThatGoesAndReturnsIsTold() throws {
@@ -52,9 +52,9 @@ import Testing
         throw SupportError("\(error)\n\(text(of: output))\(text(of: errors))")
       }
       child.send(signal: SIGINT)
-      #expect(child.wait(seconds: 60) == 0, "\(text(of: output))\(text(of: errors))")
+      expectEqual(child.wait(seconds: 60), 0, "\(text(of: output))\(text(of: errors))")
       let lists = text(of: output).components(separatedBy: "  alive: 1\n").count - 1
-      #expect(lists >= 2, "\(text(of: output))")
+      expectTrue(lists >= 2, "\(text(of: output))")
     }
   }
 
@@ -74,9 +74,9 @@ import Testing
         text(of: output).contains("recording\n") || child.wait(seconds: 0) != nil
       }
       let result = try ClientProgram("devices").run(["-d"], environment: jack.environment)
-      #expect(result.output.contains("buffer: \(asks ? 256 : 1024) frames\n"), "\(result)")
+      expectTrue(result.output.contains("buffer: \(asks ? 256 : 1024) frames\n"), "\(result)")
       child.send(signal: SIGINT)
-      #expect(child.wait(seconds: 60) == 0, "\(text(of: output))")
+      expectEqual(child.wait(seconds: 60), 0, "\(text(of: output))")
     }
   }
 
@@ -98,7 +98,7 @@ import Testing
         guard result.status == 0, result.errors == "" else { return "\(result)" }
         return difference(heard: recording, sound)
       }
-      #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
+      expectTrue(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
     }
   }
 }

@@ -16,7 +16,7 @@ import Testing
           let program = ClientProgram(name, language)
           for rate in rates {
             let wrong = try body(program, Sounds.file(kind, rate), kind, folder)
-            #expect(wrong == nil, "\(program), \(rate) Hz, \(kind.rawValue): \(wrong ?? "")")
+            expectNil(wrong, "\(program), \(rate) Hz, \(kind.rawValue): \(wrong ?? "")")
           }
         }
       }
@@ -149,10 +149,10 @@ import Testing
 
   @Test func everyProgramCompilesInBothLanguages() throws {
     let programs = ClientProgram.all
-    #expect(Set(programs.map(\.name)).count >= 12 && programs.count >= 23)
+    expectTrue(Set(programs.map(\.name)).count >= 12 && programs.count >= 23)
     for program in programs {
       let binary = try ProgramBuilds.shared.get().build(program)
-      #expect(FileManager.default.isExecutableFile(atPath: binary.path), "\(program)")
+      expectTrue(FileManager.default.isExecutableFile(atPath: binary.path), "\(program)")
     }
   }
 
@@ -165,7 +165,7 @@ import Testing
       func expect(_ name: String, _ arguments: [String], _ errors: String) throws {
         for language in ClientProgram.Language.allCases {
           let result = try ClientProgram(name, language).run(arguments)
-          #expect(result.status == 1 && result.errors == errors, "\(name): \(result)")
+          expectTrue(result.status == 1 && result.errors == errors, "\(name): \(result)")
         }
       }
       try expect("player", [note], "player: opening the file failed ('typ?')\n")

@@ -25,7 +25,7 @@ import Testing
       defer { withExtendedLifetime(sender) {} }
       return try hear(item.program, on: lane, wanted[item.description]!) { ["\(sender.port)"] }
     }
-    #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
+    expectTrue(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
   }
 
   @Test func volumeAndTimeOfAFilePlayerAreHeard() throws {
@@ -51,7 +51,7 @@ import Testing
         ["-v", "0.25", "-t", "0.5", "-d", path]
       }
     }
-    #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
+    expectTrue(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
   }
 
   #if RubberBand
@@ -75,7 +75,7 @@ import Testing
         return frames == expected && abs(decibels) < 1
           ? nil : "\(frames) frames instead of \(expected), \(decibels) dB louder"
       }
-      #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
+      expectTrue(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
     }
   #endif
 
@@ -90,7 +90,7 @@ import Testing
         ["100", "\(frames)", "\(item.rate)"]
       }
     }
-    #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
+    expectTrue(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
   }
 }
 
@@ -148,7 +148,7 @@ private func play(
       try arguments(Sounds.file(item.kind, item.rate))
     }
   }
-  #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
+  expectTrue(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
 }
 
 /// Runs a program and says how what is heard differs from `expected`; nil if it does not.

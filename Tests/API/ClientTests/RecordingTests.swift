@@ -81,7 +81,7 @@ import Testing
         let ratio = signalToNoise(part, sound)
         return ratio > 20 ? nil : "from frame \(start) on, only \(ratio) dB above the noise"
       }
-      #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
+      expectTrue(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
     }
   }
 
@@ -116,7 +116,7 @@ import Testing
         else { return "\(result)" }
         return difference(heard: recording, sound)
       }
-      #expect(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
+      expectTrue(wrong.isEmpty, "\(wrong.joined(separator: "\n"))")
     }
   }
 }

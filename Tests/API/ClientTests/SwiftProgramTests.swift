@@ -16,7 +16,7 @@ import Testing
   private func run(_ name: String, _ arguments: [String], on server: (any PeerServer)? = nil) throws
     -> CommandResult
   {
-    let program = try #require(Self.programs.first { $0.name == name })
+    let program = try require(Self.programs.first { $0.name == name })
     // PipeWire's library calls its server so.
     let settings = ["JACK_DEFAULT_SERVER": "pipewire-0", "JACK_NO_START_SERVER": "1"]
     return try program.run(
@@ -25,7 +25,7 @@ import Testing
 
   @Test func everyFileIsAProgramOfTheSuite() throws {
     let files = try FileManager.default.contentsOfDirectory(atPath: SwiftProgram.folder.path)
-    #expect(files.sorted() == Self.programs.map { "\($0.name).swift" }.sorted())
+    expectEqual(files.sorted(), Self.programs.map { "\($0.name).swift" }.sorted())
   }
 
   /// Another compiler than that of the installation reads the textual interfaces instead of the modules.
@@ -35,10 +35,10 @@ import Testing
       let installed = try ProgramBuilds.shared.get().installation
         .appendingPathComponent("include/cuejack")
       try FileManager.default.copyItem(at: installed, to: headers)
-      let names = try #require(FileManager.default.enumerator(atPath: headers.path))
+      let names = try require(FileManager.default.enumerator(atPath: headers.path))
         .compactMap { $0 as? String }
       let modules = names.filter { $0.hasSuffix(".swiftmodule") && $0.contains("/") }
-      #expect(modules.count == 5)
+      expectEqual(modules.count, 5)
       for name in modules {
         try FileManager.default.removeItem(at: headers.appendingPathComponent(name))
       }
@@ -48,7 +48,7 @@ import Testing
           "-typecheck", SwiftProgram("player").source.path, "-I", headers.path,
           "-module-cache-path", folder.appendingPathComponent("cache").path,
         ])
-      #expect(checked.status == 0, "\(checked.errors)")
+      expectEqual(checked.status, 0, "\(checked.errors)")
     }
   }
 
@@ -148,16 +148,17 @@ import Testing
       defer { withExtendedLifetime(tone) {} }
       let path = folder.appendingPathComponent("take.caf").path
       let result = try run("recorder", [path, "1"], on: server)
-      #expect(result.output.wholeMatch(of: /Recording\nRecorded \d+ packets\n/) != nil, "\(result)")
+      expectTrue(
+        result.output.wholeMatch(of: /Recording\nRecorded \d+ packets\n/) != nil, "\(result)")
       let take = try Sounds.sound(of: path)
-      try #require(take.count == 2)
-      let first = try #require(take[0].firstIndex { $0 != 0 })
+      try require(take.count == 2)
+      let first = try require(take[0].firstIndex { $0 != 0 })
       let sound = take.map { $0[first...] }
-      #expect(sound[0].count > 24000)
+      expectTrue(sound[0].count > 24000)
       for (channel, peak) in zip(sound, [Float(0.5), 0.25]) {
         let drift = zip(channel, channel.dropFirst(100)).map { abs($1 - $0) }.max()!
-        #expect(drift <= 1.5 / 32768, "a period of the tone differs by \(drift)")
-        #expect(abs(channel.max()! - peak) < 0.001)
+        expectTrue(drift <= 1.5 / 32768, "a period of the tone differs by \(drift)")
+        expectTrue(abs(channel.max()! - peak) < 0.001)
       }
     }
   }
@@ -172,15 +173,15 @@ import Testing
       ] {
         let file = folder.appendingPathComponent("\(name).\(end)").path
         let result = try run(name, [source, file])
-        #expect(result.output == unit + "\n" && result.status == 0, "\(name): \(result)")
-        #expect(try difference(Sounds.sound(of: file), sound) == nil, "\(name)")
+        expectTrue(result.output == unit + "\n" && result.status == 0, "\(name): \(result)")
+        try expectNil(difference(Sounds.sound(of: file), sound), "\(name)")
       }
       let parsed = try run("streamparser", [wave])
-      #expect(
-        parsed.output == "\(frames) packets, \(8 * frames) bytes, 48000 Hz, ready: true\n",
+      expectEqual(
+        parsed.output, "\(frames) packets, \(8 * frames) bytes, 48000 Hz, ready: true\n",
         "\(parsed)")
       let missing = try run("streamparser", [folder.appendingPathComponent("none.wav").path])
-      #expect(missing.output.hasPrefix("Error: ") && missing.status == 1, "\(missing)")
+      expectTrue(missing.output.hasPrefix("Error: ") && missing.status == 1, "\(missing)")
     }
   }
 
@@ -188,9 +189,9 @@ import Testing
     let server = try JackDaemon(period: 1024, playbackPorts: 4)
     let list = try run("devices", [], on: server)
     let name = "JACK: \(server.name) [jack:\(server.name)]"
-    #expect(list.output == "\(name) 2 in, 4 out, 48000 Hz\n" && list.status == 0, "\(list)")
+    expectTrue(list.output == "\(name) 2 in, 4 out, 48000 Hz\n" && list.status == 0, "\(list)")
     let events = try run("listeners", [], on: server)
-    #expect(
+    expectTrue(
       events.output == "queue runs\nqueue stopped\nvolume by block\nvolume by function\n"
         && events.status == 0, "\(events)")
   }

@@ -70,8 +70,8 @@ import Testing
   // MARK: Symbols
 
   @Test func theHeadersDeclareEverySymbol() throws {
-    #expect(Self.symbols.count > 140)
-    #expect(Set(Self.symbols.map(\.symbol)).count == Self.symbols.count)
+    expectTrue(Self.symbols.count > 140)
+    expectEqual(Set(Self.symbols.map(\.symbol)).count, Self.symbols.count)
     let headers = Set(Self.symbols.map(\.header)).sorted()
     let source =
       "#include <AudioToolbox/AudioToolbox.h>\n#include <stddef.h>\n"
@@ -80,27 +80,27 @@ import Testing
     let folder = try TemporaryFolder()
     let path = try folder.write(Data(source.utf8), to: "symbols.c")
     let outcome = try clang(["-Wno-gnu-statement-expression", "-fsyntax-only", "-std=c11", path])
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    expectEqual(outcome.status, 0, "\(outcome.errors)")
   }
 
   @Test func theirHeadersNameThem() throws {
     let folders = [include, "\(try toolchain())/lib/swift"]
     for row in Self.symbols {
       let texts = folders.compactMap { Self.text("\($0)/\(row.header)") }
-      #expect(
+      expectTrue(
         texts.contains { Self.mentions($0, row.word) }, "\(row.symbol) is not in \(row.header)")
     }
   }
 
   @Test func theirTestsUseThem() {
     for row in Self.symbols {
-      #expect(!row.tests.isEmpty, "\(row.symbol) has no test")
+      expectTrue(!row.tests.isEmpty, "\(row.symbol) has no test")
       for test in row.tests {
         guard let text = Self.text(Self.path(ofTest: test)) else {
           Issue.record("\(row.symbol): there is no \(test)")
           continue
         }
-        #expect(Self.mentions(text, row.word), "\(test) does not use \(row.symbol)")
+        expectTrue(Self.mentions(text, row.word), "\(test) does not use \(row.symbol)")
       }
     }
   }
@@ -108,15 +108,15 @@ import Testing
   /// The words that Swift has for the guide's Objective-C, and their tests.
   @Test func theSessionOfSwiftHasItsParts() throws {
     let rows = Self.rows(columns: 2)
-    #expect(rows.count >= 8)
+    expectTrue(rows.count >= 8)
     let sources = "\(package)/Sources/AudioToolbox/Swift"
     let swift = try FileManager.default.contentsOfDirectory(atPath: sources)
       .filter { $0.hasPrefix("AVAudioSession") }.compactMap { Self.text("\(sources)/\($0)") }
     let tests = Self.text("\(package)/Tests/Unit/AudioToolboxTests/AVAudioSessionTests.swift")
     for row in rows {
       for word in Self.code(row[1]) {
-        #expect(swift.contains { Self.mentions($0, word) }, "\(word)")
-        #expect(Self.mentions(tests ?? "", word), "AVAudioSessionTests has no \(word)")
+        expectTrue(swift.contains { Self.mentions($0, word) }, "\(word)")
+        expectTrue(Self.mentions(tests ?? "", word), "AVAudioSessionTests has no \(word)")
       }
     }
   }
@@ -137,7 +137,7 @@ import Testing
           "-fPIC",
           "-Wl,--no-undefined", source, "-o", folder.file("listing.so"),
         ] + (try linking()))
-      #expect(outcome.status == 0, "\(listing): \(outcome.errors)")
+      expectEqual(outcome.status, 0, "\(listing): \(outcome.errors)")
     }
   }
 
@@ -152,11 +152,11 @@ import Testing
       "kAudioFormatFlagIsNonInterleaved",
     ]
     for listing in Self.listings {
-      let text = try #require(Self.text("\(Self.folder)/Guide/\(listing)"))
+      let text = try require(Self.text("\(Self.folder)/Guide/\(listing)"))
       let lines = text.split(separator: "\n").filter { !$0.contains("//") }
       for match in lines.joined(separator: "\n").matches(of: patterns) {
         let word = String(match.0)
-        #expect(known.contains(word) || own.contains(word), "\(listing): \(word)")
+        expectTrue(known.contains(word) || own.contains(word), "\(listing): \(word)")
       }
     }
   }

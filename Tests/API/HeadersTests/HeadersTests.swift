@@ -54,7 +54,7 @@ func linking() throws -> [String] {
   /// Each header, with nothing before it, in C, which brings fewer types by itself than C++ does. Two compilers at a
   /// time, each with half of the headers.
   @Test func everyHeaderCompilesAlone() throws {
-    #expect(headers.count >= 29)
+    expectTrue(headers.count >= 29)
     let sources = try headers.enumerated().map { index, header in
       // Include it twice, and add something to compile.
       try folder.write(
@@ -65,7 +65,7 @@ func linking() throws -> [String] {
       do {
         let own = sources.indices.filter { $0 % 2 == half }.map { sources[$0] }
         let outcome = try clang(options + own)
-        #expect(outcome.status == 0, "\(outcome.errors)")
+        expectEqual(outcome.status, 0, "\(outcome.errors)")
       } catch {
         Issue.record(error)
       }
@@ -77,7 +77,7 @@ func linking() throws -> [String] {
     let all = headers.map { "#include <\($0)>\n" }.joined()
     let path = try folder.write(Data("\(all)int one;\n".utf8), to: "all.c")
     let outcome = try clang(["-fsyntax-only", "-std=\(dialect.1)", "-x", dialect.0, path])
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    expectEqual(outcome.status, 0, "\(outcome.errors)")
   }
 
   @Test(arguments: [("c", "c17"), ("c++", "c++20")])
@@ -86,7 +86,7 @@ func linking() throws -> [String] {
     let path = try folder.write(Data("\(all)int one;\n".utf8), to: "all.c")
     let outcome = try clang(
       ["-Weverything"] + noise + ["-fsyntax-only", "-std=\(dialect.1)", "-x", dialect.0, path])
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    expectEqual(outcome.status, 0, "\(outcome.errors)")
   }
 
   /// Some programs define __APPLE__ to select their code for Core Audio. It changes no declaration and
@@ -99,8 +99,8 @@ func linking() throws -> [String] {
         let outcome = try clang(defines + ["-E", output, "-x", language, path])
         return outcome.text.split(separator: "\n").filter { $0 != "#define __APPLE__ 1" }
       }
-      #expect(texts[0] == texts[1], "\(output)")
-      #expect(texts[0].count > 1000, "\(output)")
+      expectEqual(texts[0], texts[1], "\(output)")
+      expectTrue(texts[0].count > 1000, "\(output)")
     }
   }
 
@@ -112,7 +112,7 @@ func linking() throws -> [String] {
   func aCompilerThatCannotReadThemIsToldWhichOneCan(command: [String]) throws {
     let root = try toolchain()
     let compiler = command[0] == "clang" ? "\(root)/bin/clang" : "/usr/bin/\(command[0])"
-    try #require(FileManager.default.fileExists(atPath: compiler))
+    try require(FileManager.default.fileExists(atPath: compiler))
     let path = try folder.write(
       Data("#include <AudioToolbox/AudioToolbox.h>\nint one;\n".utf8),
       to: command[0] == "g++" ? "told.cpp" : "told.c")
@@ -122,10 +122,10 @@ func linking() throws -> [String] {
         "-I\(include)", "-isystem", "\(root)/lib/swift", "-fsyntax-only", path,
       ])
     let errors = outcome.errors.split(separator: "\n").filter { $0.contains("error: ") }
-    #expect(outcome.status != 0)
-    #expect(errors.first?.contains("pkg-config --cflags AudioToolbox") == true, "\(errors)")
+    expectTrue(outcome.status != 0)
+    expectEqual(errors.first?.contains("pkg-config --cflags AudioToolbox"), true, "\(errors)")
     // The compiler stops there.
-    #expect(errors.count <= 2, "\(errors)")
+    expectTrue(errors.count <= 2, "\(errors)")
   }
 
   /// Debian's compilers, if they are installed.
@@ -143,7 +143,7 @@ func linking() throws -> [String] {
             "-fcf-runtime-abi=swift", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only",
             "-std=\(standard)", "-x", language, path,
           ])
-        #expect(outcome.status == 0, "\(name) \(standard) \(outcome.errors)")
+        expectEqual(outcome.status, 0, "\(name) \(standard) \(outcome.errors)")
       }
     }
   }
@@ -151,38 +151,38 @@ func linking() throws -> [String] {
   /// glibc defines a macro with this name.
   @Test func noHeaderSaysDoubleUnderscoreNonnull() throws {
     let outcome = try run("grep", ["-rlE", "__(nonnull|nullable)", include])
-    #expect(outcome.status == 1 && outcome.text == "")
+    expectTrue(outcome.status == 1 && outcome.text == "")
   }
 
   @Test(arguments: [("c", "c11"), ("c++", "c++17")])
   func valuesAndLayoutsAreThoseOfTheOriginal(dialect: (String, String)) throws {
     let outcome = try clang(
       ["-fsyntax-only", "-std=\(dialect.1)", "-x", dialect.0, "\(programs)/values.c"])
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    expectEqual(outcome.status, 0, "\(outcome.errors)")
   }
 
   @Test func aWrongValueWouldBeSeen() throws {
     let wrong =
       "#include <AudioToolbox/AudioQueue.h>\n_Static_assert(sizeof(AudioQueueBuffer) == 48, \"\");\n"
     let path = try folder.write(Data(wrong.utf8), to: "wrong.c")
-    #expect(try clang(["-fsyntax-only", "-std=c11", path]).status != 0)
+    expectTrue(try clang(["-fsyntax-only", "-std=c11", path]).status != 0)
   }
 
   @Test func aCProgramReadsAFile() throws {
     let program = folder.file("reader")
     let built = try clang(
       ["-std=c99", "\(programs)/reader.c", "-o", program] + (try linking()))
-    try #require(built.status == 0, "\(built.errors)")
+    try require(built.status == 0, "\(built.errors)")
     let recipe = Recipe(.sox, "a.aiff", .s16, bigEndian: true)
     let path = try recipe.make(in: folder)
     let outcome = try run(program, [path])
     let sum = recipe.bytes.reduce(0) { $0 + UInt64($1) }
-    #expect(outcome.text == "1000 packets 4000 bytes sum \(sum)\n")
-    #expect(outcome.status == 0)
+    expectEqual(outcome.text, "1000 packets 4000 bytes sum \(sum)\n")
+    expectEqual(outcome.status, 0)
     let missing = try run(
       program, [folder.file("missing")], environment: ["CUEJACK_LOG": "warning"])
-    #expect(missing.text == "open -43\n")
-    #expect(missing.errors.contains("there is no such file"))
+    expectEqual(missing.text, "open -43\n")
+    expectTrue(missing.errors.contains("there is no such file"))
   }
 
   @Test func aCPlusPlusProgramRuns() throws {
@@ -190,8 +190,8 @@ func linking() throws -> [String] {
     let built = try clang(
       ["--driver-mode=g++", "-std=c++11", "\(programs)/plus.cpp", "-o", program]
         + (try linking()))
-    try #require(built.status == 0, "\(built.errors)")
-    #expect(try run(program, []).status == 0)
+    try require(built.status == 0, "\(built.errors)")
+    try expectEqual(run(program, []).status, 0)
   }
 
   /// Strings, result codes, byte order, atomic operations and versions, with what `compatible.c` says.
@@ -214,9 +214,9 @@ func linking() throws -> [String] {
       (language == "c++" ? ["--driver-mode=g++"] : []) + defines + [
         "-std=\(standard)", "-x", language, "\(programs)/compatible.c", "-o", program,
       ] + (try linking()))
-    try #require(built.status == 0, "\(built.errors)")
+    try require(built.status == 0, "\(built.errors)")
     let outcome = try run(program, [])
-    #expect(outcome.text == "compatible 0\n" && outcome.status == 0, "\(outcome.text)")
+    expectTrue(outcome.text == "compatible 0\n" && outcome.status == 0, "\(outcome.text)")
   }
 
   /// A program's own definitions take precedence, and do not clash.
@@ -235,7 +235,7 @@ func linking() throws -> [String] {
     let path = try folder.write(Data(source.utf8), to: "own.c")
     let program = folder.file("own")
     let built = try clang(["-std=c11", "-fno-builtin", path, "-o", program] + (try linking()))
-    try #require(built.status == 0, "\(built.errors)")
-    #expect(try run(program, []).status == 0)
+    try require(built.status == 0, "\(built.errors)")
+    try expectEqual(run(program, []).status, 0)
   }
 }

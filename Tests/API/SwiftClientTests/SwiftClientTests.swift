@@ -21,10 +21,10 @@ import Testing
 
   /// Returns the captured sound of both channels, from the first to the last sample.
   private func heard() throws -> [Float] {
-    try #require(card.wait(untilFrames: card.capturedFrames + 1))
+    try require(card.wait(untilFrames: card.capturedFrames + 1))
     card.disarm()
     let samples = card.samples(channel: 0)
-    #expect(card.samples(channel: 1) == samples)
+    expectEqual(card.samples(channel: 1), samples)
     guard let first = samples.firstIndex(where: { $0 != 0 }),
       let last = samples.lastIndex(where: { $0 != 0 })
     else { return [] }
@@ -35,15 +35,15 @@ import Testing
 
   @Test(arguments: ["ramp", "blocks"]) func whatCallbacksMakeIsHeard(way: String) throws {
     let result = try client(way, "50000")
-    #expect(result.output == "primed 28800\nruns true\nplayed 50000\n", "\(result)")
-    #expect(result.status == 0)
-    #expect(try heard() == ramp(50_000).map { Float($0) / 32768 })
+    expectEqual(result.output, "primed 28800\nruns true\nplayed 50000\n", "\(result)")
+    expectEqual(result.status, 0)
+    try expectEqual(heard(), ramp(50_000).map { Float($0) / 32768 })
   }
 
   @Test(arguments: ["io", "io-queue"]) func aClosureOfTheDeviceIsHeard(way: String) throws {
     let result = try client(way, "50000")
-    #expect(result.output == "played 50000 true true\n" && result.status == 0, "\(result)")
-    #expect(try heard() == ramp(50_000).map { Float($0) / 32768 })
+    expectTrue(result.output == "played 50000 true true\n" && result.status == 0, "\(result)")
+    try expectEqual(heard(), ramp(50_000).map { Float($0) / 32768 })
   }
 
   @Test func aFileIsHeard() throws {
@@ -65,13 +65,13 @@ import Testing
       for sample in ramp(frames) { add(sample) }
       try data.write(to: file)
       let result = try client("file", file.path)
-      #expect(result.output == "played \(frames) true\n" && result.status == 0, "\(result)")
+      expectTrue(result.output == "played \(frames) true\n" && result.status == 0, "\(result)")
     }
-    #expect(try heard() == ramp(frames).map { Float($0) / 32768 })
+    try expectEqual(heard(), ramp(frames).map { Float($0) / 32768 })
   }
 
   @Test func aDeviceIsNamed() throws {
-    #expect(try client("device", "jack:\(jack.name)").output == "device jack:\(jack.name)\n")
-    #expect(try client("device", "jack:nobody").output == "no such device\n")
+    try expectEqual(client("device", "jack:\(jack.name)").output, "device jack:\(jack.name)\n")
+    try expectEqual(client("device", "jack:nobody").output, "no such device\n")
   }
 }

@@ -43,7 +43,7 @@ import Testing
     /// commands that make it look there, and the shell's own.
     private func prepare(_ shell: Shell) throws -> (program: String, commands: String) {
       let script = try run(cuejack, ["--generate-completion-script", shell.rawValue])
-      try #require(script.status == 0, "\(script)")
+      try require(script.status == 0, "\(script)")
       let (place, program, commands) =
         switch shell {
         case .bash:
@@ -76,7 +76,7 @@ import Testing
       let result = try TestSupport.run(
         "sh", ["-c", "script -qec '\(program)' '\(typescript)' < '\(keys.path)'"],
         environment: environment, folder: folder)
-      try #require(result.status == 0, "\(result)")
+      try require(result.status == 0, "\(result)")
       return text(of: words).components(separatedBy: "END\n").dropLast()
         .map {
           $0.split(separator: "\n").map { word in
@@ -92,9 +92,9 @@ import Testing
   ) throws {
     let words = try stage.type(cases.map { "cuejack " + $0.typed }, into: shell)
     let typescript = text(of: stage.folder.appendingPathComponent("typescript"))
-    #expect(words.count == cases.count, "\(typescript)")
+    expectEqual(words.count, cases.count, "\(typescript)")
     for (found, expected) in zip(words, cases) {
-      #expect(found == expected.words, "\(shell): \(expected.typed)\n\(typescript)")
+      expectEqual(found, expected.words, "\(shell): \(expected.typed)\n\(typescript)")
     }
   }
 
@@ -193,7 +193,8 @@ import Testing
         ("play a.wav --server \(start)\t", ["play", "a.wav", "--server", server.name]),
       ], in: shell, on: stage)
     let ran = stage.folder.appendingPathComponent("ran").path
-    #expect(!FileManager.default.fileExists(atPath: ran), "\(shell) ran a command in a port's name")
+    expectTrue(
+      !FileManager.default.fileExists(atPath: ran), "\(shell) ran a command in a port's name")
   }
 
   @Test(arguments: Shell.allCases) func runningSessionsAreCompleted(shell: Shell) throws {
@@ -225,8 +226,8 @@ import Testing
           + ["cuejack", "plugins", "info", "urn:cuejack"],
         environment: try pluginEnvironment().merging(["SAP_SHELL": shell.rawValue]) { $1 })
       let mono = result.output.split(separator: "\n").first { $0.contains("plugins:limiter-mono") }
-      #expect(
-        mono == "urn:cuejack:plugins:limiter-mono\(shell == .fish ? "\tLimiter (mono)" : "")",
+      expectEqual(
+        mono, "urn:cuejack:plugins:limiter-mono\(shell == .fish ? "\tLimiter (mono)" : "")",
         "\(result)")
     }
   }

@@ -8,10 +8,10 @@ import Testing
   private func toggle(_ capture: CaptureClient, _ server: JackDaemon, seconds: Int) throws {
     let frames = capture.capturedFrames
     try capture.setFreewheel(true)
-    #expect(capture.wait(untilFrames: frames + seconds * server.rate, deadline: 60))
+    expectTrue(capture.wait(untilFrames: frames + seconds * server.rate, deadline: 60))
     try capture.setFreewheel(false)
     let end = capture.capturedFrames + server.rate / 2
-    #expect(capture.wait(untilFrames: end, deadline: 60))
+    expectTrue(capture.wait(untilFrames: end, deadline: 60))
   }
 
   @Test func aRecordingLosesNothing() throws {
@@ -28,20 +28,20 @@ import Testing
         ], in: folder)
       try recorder.wait(for: ":in_2")
       capture.arm()
-      #expect(capture.wait(untilFrames: server.rate))
+      expectTrue(capture.wait(untilFrames: server.rate))
       // The recorder has buffers for four seconds.
       for _ in 0..<2 { try toggle(capture, server, seconds: 40) }
       recorder.send(signal: SIGINT)
       let result = try recorder.result()
-      #expect(result.status == 0 && result.errors == "", "\(result.errors)")
-      let told = try #require(
+      expectTrue(result.status == 0 && result.errors == "", "\(result.errors)")
+      let told = try require(
         result.output.firstMatch(of: #/recorded (\d+) frames .* from frame (\d+); overruns: 0,/#),
         "\(result.output)")
-      let frames = try #require(Int(told.output.1))
-      #expect(frames > 80 * server.rate)
-      let start = try #require(Int64(told.output.2))
+      let frames = try require(Int(told.output.1))
+      expectTrue(frames > 80 * server.rate)
+      let start = try require(Int64(told.output.2))
       let first = UInt32(truncatingIfNeeded: start)
-      #expect(try wrongSamples(file, frames: frames, channels: 2, start: first) == 0)
+      try expectEqual(wrongSamples(file, frames: frames, channels: 2, start: first), 0)
       withExtendedLifetime(emitter) {}
     }
   }
@@ -61,9 +61,9 @@ import Testing
       try player.wait(for: "start frame")
       try toggle(capture, server, seconds: 8)
       let result = try player.result()
-      #expect(result.status == 0 && result.errors == "", "\(result.errors)")
+      expectTrue(result.status == 0 && result.errors == "", "\(result.errors)")
       // The server itself may report an xrun where its clock changes.
-      #expect(
+      expectTrue(
         result.output.contains("played \(file.frames) frames from frame")
           && result.output.contains("ran dry: 0") && !result.output.contains("not heard"),
         "\(result.output)")
@@ -71,7 +71,7 @@ import Testing
       for channel in 0..<2 {
         let heard = capture.samples(channel: channel)
         let first = heard.firstIndex { $0 != 0 } ?? 0
-        #expect(heard[first...].prefix(file.frames).elementsEqual(file.samples[channel]))
+        expectTrue(heard[first...].prefix(file.frames).elementsEqual(file.samples[channel]))
       }
     }
   }

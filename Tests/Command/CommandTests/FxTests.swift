@@ -35,28 +35,28 @@ import Testing
       ["--plugin", "eg-amp", "--channels", "\(channels)"]
         + ["--connect-in", "emitter", "--connect-out", "capture", "--name", "amp"], on: server)
     try player.wait(for: "amp:out_\(channels) -> capture:in_\(channels)")
-    #expect(player.output.contains("plugins: client amp\n"), "\(player.output)")
-    #expect(player.output.contains("amp:in_1 <- emitter:out_1"), "\(player.output)")
+    expectTrue(player.output.contains("plugins: client amp\n"), "\(player.output)")
+    expectTrue(player.output.contains("amp:in_1 <- emitter:out_1"), "\(player.output)")
     // No cycle is late in freewheel mode.
     try capture.setFreewheel(true)
     capture.arm()
-    try #require(capture.wait(untilFrames: 8192))
+    try require(capture.wait(untilFrames: 8192))
     capture.disarm()
     try capture.setFreewheel(false)
-    #expect(capture.gaps == [])
+    expectEqual(capture.gaps, [])
     for channel in 0..<channels {
       let wrong = capture.samples(channel: channel).enumerated().count {
         $0.element
           != Emitter.sample(at: capture.firstFrame &+ UInt32($0.offset), channel: channel)
       }
-      #expect(wrong == 0)
+      expectEqual(wrong, 0)
     }
     let graph = try cuejack("graph", ["amp"])
-    #expect(graph.status == 0 && graph.output.contains(Self.amp), "\(graph)")
+    expectTrue(graph.status == 0 && graph.output.contains(Self.amp), "\(graph)")
     player.send(signal: SIGINT)
     let result = try player.result()
-    #expect(result.status == 0 && result.errors == "", "\(result)")
-    #expect(result.output.contains("amp: processed "), "\(result)")
+    expectTrue(result.status == 0 && result.errors == "", "\(result)")
+    expectTrue(result.output.contains("amp: processed "), "\(result)")
     withExtendedLifetime(emitter) {}
   }
 
@@ -73,14 +73,14 @@ import Testing
     try keys.play([Keys.Message(capture.cycleFrame &+ 4096, [0xb0, 7, 0])])
     capture.arm()
     // The gain falls to a tenth.
-    try #require(capture.wait(untilFrames: 32_000))
+    try require(capture.wait(untilFrames: 32_000))
     capture.disarm()
-    let last = try #require(capture.samples(channel: 0).indices.last)
+    let last = try require(capture.samples(channel: 0).indices.last)
     let sent = Emitter.sample(at: capture.firstFrame &+ UInt32(last), channel: 0)
-    #expect(abs(capture.samples(channel: 0)[last] - sent * 0.1) < 0.02 * sent)
+    expectTrue(abs(capture.samples(channel: 0)[last] - sent * 0.1) < 0.02 * sent)
     let result = try player.result()
-    #expect(result.status == 0 && result.errors == "", "\(result)")
-    #expect(result.output.contains("cuejack-fx: processed 192000 frames"), "\(result)")
+    expectTrue(result.status == 0 && result.errors == "", "\(result)")
+    expectTrue(result.output.contains("cuejack-fx: processed 192000 frames"), "\(result)")
     withExtendedLifetime(emitter) {}
   }
 
@@ -92,23 +92,23 @@ import Testing
     let player = try start(
       ["--plugin", "MDA Piano", "--connect-out", "capture", "--midi-in", "keys"], on: server)
     try player.wait(for: "cuejack-fx:midi_in <- keys:out")
-    #expect(capture.ports(matching: "cuejack-fx:in", .inputs) == [])
-    #expect(player.output.contains("cuejack-fx:out_2 -> capture:in_2"), "\(player.output)")
+    expectEqual(capture.ports(matching: "cuejack-fx:in", .inputs), [])
+    expectTrue(player.output.contains("cuejack-fx:out_2 -> capture:in_2"), "\(player.output)")
     let frame = capture.cycleFrame &+ UInt32(4 * server.rate)
     try keys.play([Keys.Message(frame, [0x90, 60, 100])])
     try capture.setFreewheel(true)
     capture.arm()
-    try #require(capture.wait(untilFrames: 1))
+    try require(capture.wait(untilFrames: 1))
     let begin = Int(frame &- capture.firstFrame)
-    try #require((0..<5 * server.rate).contains(begin))
-    try #require(capture.wait(untilFrames: begin + 9600))
+    try require((0..<5 * server.rate).contains(begin))
+    try require(capture.wait(untilFrames: begin + 9600))
     capture.disarm()
     try capture.setFreewheel(false)
     let heard = capture.samples(channel: 0)
-    #expect(heard[..<begin].allSatisfy { $0 == 0 })
-    #expect(heard[begin..<(begin + 4800)].contains { abs($0) > 0.01 })
+    expectTrue(heard[..<begin].allSatisfy { $0 == 0 })
+    expectTrue(heard[begin..<(begin + 4800)].contains { abs($0) > 0.01 })
     player.send(signal: SIGTERM)
-    #expect(try player.result().status == 0)
+    try expectEqual(player.result().status, 0)
   }
 
   /// A crash of an isolated plugin is told, and the sound passes.
@@ -120,7 +120,7 @@ import Testing
     for process in childProcesses(of: player.processIdentifier) { kill(process, SIGKILL) }
     try player.waitForError("“Simple Amplifier” crashed (Killed): its input passes unchanged")
     player.send(signal: SIGINT)
-    #expect(try player.result().status == 1)
+    try expectEqual(player.result().status, 1)
   }
 
   /// Frames in which no server ran, or counted anew, are not processed.
@@ -141,16 +141,16 @@ import Testing
     try server.start()
     try player.waitForError("is back: the sound goes on")
     let capture = try CaptureClient(on: server, channels: 1, capacity: 1 << 10)
-    #expect(capture.waitForPort(named: "cuejack-fx:out_1"))
+    expectTrue(capture.waitForPort(named: "cuejack-fx:out_1"))
     player.send(signal: SIGINT)
     let result = try player.result()
-    #expect(result.status == 0)
-    let processed = try #require(
+    expectEqual(result.status, 0)
+    let processed = try require(
       result.output.firstMatch(of: #/processed (\d+) frames/#).flatMap { Int($0.output.1) })
     // A server runs no more frames than its rate gives it.
     let passed = (ContinuousClock.now - begin) / .seconds(1)
-    #expect(processed >= before, "\(result)")
-    #expect(Double(processed) <= passed * Double(server.rate), "\(result)")
+    expectTrue(processed >= before, "\(result)")
+    expectTrue(Double(processed) <= passed * Double(server.rate), "\(result)")
   }
 
   /// Gain, bypass and the end by keys, as they are heard.
@@ -178,8 +178,8 @@ import Testing
     try terminal.wait(for: "gain -2 dB")
     try terminal.wait("the gain") { hears(powf(10, -0.1)) }
     terminal.type("?q")
-    #expect(terminal.wait(seconds: 30) == 0)
-    #expect(terminal.text.contains("b  bypass"))
+    expectEqual(terminal.wait(seconds: 30), 0)
+    expectTrue(terminal.text.contains("b  bypass"))
     withExtendedLifetime(emitter) {}
   }
 
@@ -192,7 +192,7 @@ import Testing
   ])
   func whatMakesNoSenseIsNamed(options: [String], message: String) throws {
     let result = try cuejack("fx", options)
-    #expect(result.status == 64 && result.errors.contains(message), "\(result)")
+    expectTrue(result.status == 64 && result.errors.contains(message), "\(result)")
   }
 
   @Test func whatIsNotThereIsNamed() throws {
@@ -205,7 +205,7 @@ import Testing
       (["--plugin", "eg-amp", "--midi-in", "keys"], "--midi-in: no plugin takes MIDI"),
     ] {
       let result = try start(options, on: server).result()
-      #expect(result.status == 1 && result.errors.contains(message), "\(result)")
+      expectTrue(result.status == 1 && result.errors.contains(message), "\(result)")
     }
   }
 }

@@ -65,7 +65,7 @@ import Testing
         bind(file, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
       }
     }
-    try #require(isBound && listen(file, 4) == 0)
+    try require(isBound && listen(file, 4) == 0)
     try body(file)
   }
 
@@ -77,9 +77,10 @@ import Testing
         try cuejack("graph", arguments, environment: environment)
       }
       let shown = try graph("--controls")
-      #expect(shown.status == 0 && shown.errors == "", "\(shown)")
-      #expect(
-        shown.output == headline("deck", server, playing) + """
+      expectTrue(shown.status == 0 && shown.errors == "", "\(shown)")
+      expectEqual(
+        shown.output,
+        headline("deck", server, playing) + """
           7 a.wav: source, 2 out
           1 mix: mixer, 2 in, 2 out
               1 ← a.wav (7) 1
@@ -112,33 +113,33 @@ import Testing
           """)
       let object = try JSONSerialization.jsonObject(
         with: Data(try graph("deck", "--json").output.utf8))
-      let json = try #require(object as? [String: Any])
-      #expect(json["server"] as? String == server.name && json["client"] as? String == "deck")
-      #expect(json["process"] as? Int32 == playing.processIdentifier)
-      #expect(json["sampleRate"] as? Int == 48000 && json["periodFrames"] as? Int == 1024)
-      let nodes = try #require(json["nodes"] as? [[String: Any]])
-      #expect(nodes.compactMap { $0["number"] as? Int } == [7, 1, 3, 4, 2, 5, 6])
-      #expect(
-        nodes.last?["connections"] as? [String: [String]]
-          == ["out_1": ["system:playback_1"], "out_2": ["system:playback_2"]])
-      let wires = try #require(json["wires"] as? [[String: Any]])
-      #expect(wires.count == 10 && wires.allSatisfy { $0["gain"] as? Double == 1 })
+      let json = try require(object as? [String: Any])
+      expectTrue(json["server"] as? String == server.name && json["client"] as? String == "deck")
+      expectEqual(json["process"] as? Int32, playing.processIdentifier)
+      expectTrue(json["sampleRate"] as? Int == 48000 && json["periodFrames"] as? Int == 1024)
+      let nodes = try require(json["nodes"] as? [[String: Any]])
+      expectEqual(nodes.compactMap { $0["number"] as? Int }, [7, 1, 3, 4, 2, 5, 6])
+      expectEqual(
+        nodes.last?["connections"] as? [String: [String]],
+        ["out_1": ["system:playback_1"], "out_2": ["system:playback_2"]])
+      let wires = try require(json["wires"] as? [[String: Any]])
+      expectTrue(wires.count == 10 && wires.allSatisfy { $0["gain"] as? Double == 1 })
 
       let dot = try parsed(try graph("--dot", "--controls").output)
-      #expect(dot.nodes.count == 9 && dot.edges.count == 12)
-      #expect(
-        dot.nodes["n5"]?["label"]?.hasPrefix(#"5 Limiter\n240 frames\nenabled = 1.0\n"#) == true)
-      #expect(dot.nodes["n5"]?["tooltip"] == Self.limiter)
-      #expect(dot.edges.contains { $0 == ("n6", "p1", "out_1") })
+      expectTrue(dot.nodes.count == 9 && dot.edges.count == 12)
+      expectEqual(
+        dot.nodes["n5"]?["label"]?.hasPrefix(#"5 Limiter\n240 frames\nenabled = 1.0\n"#), true)
+      expectEqual(dot.nodes["n5"]?["tooltip"], Self.limiter)
+      expectTrue(dot.edges.contains { $0 == ("n6", "p1", "out_1") })
 
       // A hanging process is reported and does not delay the others.
       let silent = sockets.appendingPathComponent("1-silent").path
       try withSilentSocket(silent) {
         let result = try graph("deck")
-        #expect(result.status == 0 && result.output.hasPrefix(headline("deck", server, playing)))
-        #expect(
-          result.errors
-            == "cuejack: the process of \(silent) does not answer: no word in 2.0 seconds\n")
+        expectTrue(result.status == 0 && result.output.hasPrefix(headline("deck", server, playing)))
+        expectEqual(
+          result.errors,
+          "cuejack: the process of \(silent) does not answer: no word in 2.0 seconds\n")
       }
       playing.send(signal: SIGINT)
       _ = try playing.result()
@@ -152,7 +153,7 @@ import Testing
         try cuejack("graph", arguments, environment: environment)
       }
       let none = try graph()
-      #expect(none.status == 1 && none.errors == "cuejack: no graph is running\n", "\(none)")
+      expectTrue(none.status == 1 && none.errors == "cuejack: no graph is running\n", "\(none)")
 
       let servers = [try JackDaemon(period: 1024), try JackDaemon(period: 1024)]
         .sorted { $0.name < $1.name }
@@ -160,35 +161,35 @@ import Testing
         try player(on: $0, named: "deck", in: folder, environment)
       }
       let lines = zip(servers, players).map { headline("deck", $0, $1) }
-      #expect(try graph().output == lines.joined())
+      try expectEqual(graph().output, lines.joined())
       let both = try graph("deck")
-      #expect(both.status == 1 && both.output == "", "\(both)")
-      #expect(
+      expectTrue(both.status == 1 && both.output == "", "\(both)")
+      expectTrue(
         both.errors.hasSuffix("cuejack: several graphs have that client: say which --server\n"))
-      #expect(try graph("--dot").errors.hasSuffix("name the client of one\n"))
+      expectTrue(try graph("--dot").errors.hasSuffix("name the client of one\n"))
       let all = try JSONSerialization.jsonObject(with: Data(try graph("--json").output.utf8))
-      #expect(((all as? [String: Any])?["graphs"] as? [Any])?.count == 2)
+      expectEqual(((all as? [String: Any])?["graphs"] as? [Any])?.count, 2)
       let one = try graph("deck", "--server", servers[1].name)
-      #expect(one.status == 0 && one.output.hasPrefix(lines[1] + "7 a.wav"), "\(one)")
+      expectTrue(one.status == 0 && one.output.hasPrefix(lines[1] + "7 a.wav"), "\(one)")
       let other = try graph("drums")
-      #expect(
+      expectTrue(
         other.status == 1
           && other.errors.hasPrefix(
             "cuejack: no graph of the client “drums” is running, but “deck”")
       )
 
       // The command removes the socket that a killed player leaves.
-      #expect(self.sockets(sockets).count == 2)
+      expectEqual(self.sockets(sockets).count, 2)
       players[0].send(signal: SIGKILL)
       _ = try players[0].result()
-      #expect(self.sockets(sockets).count == 2)
+      expectEqual(self.sockets(sockets).count, 2)
       let left = try graph()
-      #expect(left.status == 0 && left.output.hasPrefix(lines[1] + "7 a.wav"), "\(left)")
-      #expect(self.sockets(sockets) == ["\(players[1].processIdentifier)-deck"])
+      expectTrue(left.status == 0 && left.output.hasPrefix(lines[1] + "7 a.wav"), "\(left)")
+      expectEqual(self.sockets(sockets), ["\(players[1].processIdentifier)-deck"])
       players[1].send(signal: SIGINT)
       _ = try players[1].result()
-      #expect(self.sockets(sockets) == [])
-      #expect(try graph().status == 1)
+      expectEqual(self.sockets(sockets), [])
+      try expectEqual(graph().status, 1)
     }
   }
 
@@ -197,7 +198,7 @@ import Testing
     try withPlace { _, sockets, environment in
       func graph() throws -> String {
         let result = try cuejack("graph", [], environment: environment)
-        #expect(result.status == 1 && result.output == "", "\(result)")
+        expectTrue(result.status == 1 && result.output == "", "\(result)")
         return result.errors
       }
       let path = sockets.appendingPathComponent("1-deck").path
@@ -205,23 +206,24 @@ import Testing
       // Only the superuser can change an owner.
       if geteuid() == 0 {
         try withSilentSocket(path) {
-          try #require(lchown(path, 65534, 65534) == 0)
-          #expect(try graph().hasPrefix("cuejack: \(path) is not asked: it is another user's\n"))
+          try require(lchown(path, 65534, 65534) == 0)
+          expectTrue(try graph().hasPrefix("cuejack: \(path) is not asked: it is another user's\n"))
         }
       }
       chmod(sockets.path, 0o755)
       try withSilentSocket(path) {
         let told = try graph()
-        #expect(
-          told == """
-            cuejack: \(sockets.path) is not looked into: it is not a folder of yours that is closed to \
-            others
-            cuejack: no graph that could be asked is running
+        expectEqual(
+          told,
+          """
+          cuejack: \(sockets.path) is not looked into: it is not a folder of yours that is closed to \
+          others
+          cuejack: no graph that could be asked is running
 
-            """)
+          """)
         // A runtime folder that others can access is not used, either.
         chmod(sockets.deletingLastPathComponent().path, 0o755)
-        #expect(try graph() == "cuejack: no graph is running\n")
+        try expectEqual(graph(), "cuejack: no graph is running\n")
       }
     }
   }
@@ -275,21 +277,22 @@ import Testing
     try withPlace { _, sockets, environment in
       mkdir(sockets.path, 0o700)
       let path = sockets.appendingPathComponent("1-deck").path
-      let range = try #require(Self.report.range(of: good))
+      let range = try require(Self.report.range(of: good))
       try withSocket(path, answering: Self.report) {
         let result = try cuejack("graph", [], environment: environment)
-        #expect(result.status == 0 && result.output.contains("1 ← a (1) 1"), "\(result)")
+        expectTrue(result.status == 0 && result.output.contains("1 ← a (1) 1"), "\(result)")
       }
       try withSocket(path, answering: Self.report.replacingCharacters(in: range, with: bad)) {
         for arguments in [[], ["--dot"], ["--json"]] {
           let result = try cuejack("graph", arguments, environment: environment)
-          #expect(result.status == 1 && result.output == "", "\(result)")
-          #expect(
-            result.errors == """
-              cuejack: \(path) answers with something that is no graph to this version
-              cuejack: no graph that could be asked is running
+          expectTrue(result.status == 1 && result.output == "", "\(result)")
+          expectEqual(
+            result.errors,
+            """
+            cuejack: \(path) answers with something that is no graph to this version
+            cuejack: no graph that could be asked is running
 
-              """)
+            """)
         }
       }
     }
@@ -302,8 +305,8 @@ import Testing
       let path = sockets.appendingPathComponent("1-deck").path
       try withSocket(path, answering: String(repeating: " ", count: 17 << 20)) {
         let result = try cuejack("graph", [], environment: environment)
-        #expect(result.status == 1, "\(result)")
-        #expect(result.errors.contains("\(path) answers with more than 16 MB"), "\(result)")
+        expectEqual(result.status, 1, "\(result)")
+        expectTrue(result.errors.contains("\(path) answers with more than 16 MB"), "\(result)")
       }
     }
   }
@@ -315,22 +318,22 @@ import Testing
     nodes: [String: [String: String]], edges: [(from: String, to: String, label: String)]
   ) {
     var lines = text.split(separator: "\n")[...]
-    #expect(lines.popFirst() == "digraph {" && lines.popLast() == "}")
+    expectTrue(lines.popFirst() == "digraph {" && lines.popLast() == "}")
     var nodes: [String: [String: String]] = [:]
     var edges: [(from: String, to: String, label: String)] = []
     let quoted = #/"(?:[^"\\]|\\["\\n])*"/#
     for line in lines {
       if line == "  rankdir=LR;" || line == "  node [shape=box];" { continue }
       if let label = line.wholeMatch(of: #/  label=(".*");/#) {
-        #expect(label.1.wholeMatch(of: quoted) != nil, "\(line)")
+        expectTrue(label.1.wholeMatch(of: quoted) != nil, "\(line)")
         continue
       }
-      let statement = try #require(
+      let statement = try require(
         line.wholeMatch(of: #/  ([np]\d+)(?: -> ([np]\d+))? \[(.*)\];/#), "\(line)")
       var attributes: [String: String] = [:]
       var rest = statement.3
       while !rest.isEmpty {
-        let next = try #require(
+        let next = try require(
           rest.prefixMatch(of: #/(\w+)=("(?:[^"\\]|\\["\\n])*"|\w+)(, |$)/#), "\(line)")
         attributes[String(next.1)] = next.2.trimmingCharacters(in: ["\""])
         rest = rest[next.range.upperBound...]
@@ -341,7 +344,7 @@ import Testing
         nodes[String(statement.1)] = attributes
       }
     }
-    for edge in edges { #expect(nodes[edge.from] != nil && nodes[edge.to] != nil, "\(edge)") }
+    for edge in edges { expectTrue(nodes[edge.from] != nil && nodes[edge.to] != nil, "\(edge)") }
     return (nodes, edges)
   }
 }

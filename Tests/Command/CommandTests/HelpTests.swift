@@ -27,10 +27,10 @@ import Testing
 
   @Test func theVersionIsThatOfTheMakefile() throws {
     let makefile = text(of: repository.appendingPathComponent("Makefile"))
-    let version = try #require(makefile.firstMatch(of: #/(?m)^VERSION := (\S+)$/#)).output.1
+    let version = try require(makefile.firstMatch(of: #/(?m)^VERSION := (\S+)$/#)).output.1
     for words in [["--version"], ["play", "--version"]] {
       let result = try run(builtProduct(named: "cuejack").path, words)
-      #expect(result.status == 0 && result.output == "cuejack \(version)\n", "\(result)")
+      expectTrue(result.status == 0 && result.output == "cuejack \(version)\n", "\(result)")
     }
   }
 
@@ -43,34 +43,34 @@ import Testing
   ])
   func anUnknownSubcommandIsAnsweredWithANearOne(words: [String], error: String) throws {
     let result = try run(builtProduct(named: "cuejack").path, words)
-    #expect(result.status == 64 && result.output.isEmpty, "\(result)")
-    #expect(result.errors.hasPrefix("cuejack: \(error)"), "\(result.errors)")
+    expectTrue(result.status == 64 && result.output.isEmpty, "\(result)")
+    expectTrue(result.errors.hasPrefix("cuejack: \(error)"), "\(result.errors)")
   }
 
   @Test func withoutANearNameAllAreListed() throws {
     let result = try Self.cuejack("plugins", "xyzzy\u{1B}[2J")
-    #expect(result.status == 64)
-    #expect(
-      result.errors
-        == "cuejack: cuejack plugins has no subcommand “xyzzy?[2J”: the subcommands are check, info, "
+    expectEqual(result.status, 64)
+    expectEqual(
+      result.errors,
+      "cuejack: cuejack plugins has no subcommand “xyzzy?[2J”: the subcommands are check, info, "
         + "list, presets\n")
   }
 
   @Test func everyHelpHasExamplesThatFitIntoEightyColumns() throws {
     for words in try [[]] + Self.subcommands.get() {
       let help = try run(builtProduct(named: "cuejack").path, ["help"] + words).output
-      let block = try #require(
+      let block = try require(
         help.components(separatedBy: "EXAMPLES:\n").dropFirst().first, "\(words)")
       let examples = block.components(separatedBy: "\n").prefix { $0.hasPrefix("  ") }
-      #expect(!examples.isEmpty, "\(words)")
+      expectTrue(!examples.isEmpty, "\(words)")
       for example in examples {
-        #expect(example.count < 80 && example.hasPrefix("  cuejack "), "\(example)")
-        #expect(words.isEmpty || example.contains("cuejack \(words.joined(separator: " "))"))
+        expectTrue(example.count < 80 && example.hasPrefix("  cuejack "), "\(example)")
+        expectTrue(words.isEmpty || example.contains("cuejack \(words.joined(separator: " "))"))
         // Its options are those of the help.
         for match in example.matches(of: #/(?:^| )(--[a-z][a-z-]*)/#) where !words.isEmpty {
           let option = String(match.output.1)
           let own = try run(builtProduct(named: "cuejack").path, ["help"] + Self.command(example))
-          #expect(own.output.contains(option), "\(example): \(option)")
+          expectTrue(own.output.contains(option), "\(example): \(option)")
         }
       }
     }
@@ -86,12 +86,11 @@ import Testing
   @Test func everySubcommandHasAManualPage() throws {
     try withTemporaryFolder { folder in
       let written = try Self.cuejack("manual", folder.path)
-      try #require(written.status == 0, "\(written)")
+      try require(written.status == 0, "\(written)")
       let commands = try [[]] + Self.subcommands.get()
       let pages = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-      #expect(
-        pages.sorted()
-          == commands.map { (["cuejack"] + $0).joined(separator: "-") + ".1" }.sorted())
+      expectEqual(
+        pages.sorted(), commands.map { (["cuejack"] + $0).joined(separator: "-") + ".1" }.sorted())
       for words in commands {
         let page = folder.appendingPathComponent(
           (["cuejack"] + words).joined(separator: "-") + ".1")
@@ -100,14 +99,14 @@ import Testing
           environment: [
             "LC_ALL": "C.UTF-8", "MANROFFSEQ": "", "MANWIDTH": "200", "MANPAGER": "cat",
           ])
-        #expect(shown.status == 0 && shown.errors.isEmpty, "\(page.path): \(shown.errors)")
+        expectTrue(shown.status == 0 && shown.errors.isEmpty, "\(page.path): \(shown.errors)")
         let plain = shown.output.replacing(#/\x1B\[[0-9;]*m|.\x08/#, with: "")
         let help = try run(builtProduct(named: "cuejack").path, ["help"] + words).output
         for match in help.matches(of: #/(?m)^  (?:-\w, )?(--[a-z][a-z-]*)/#) {
-          #expect(plain.contains(match.output.1), "\(page.path) lacks \(match.output.1)")
+          expectTrue(plain.contains(match.output.1), "\(page.path) lacks \(match.output.1)")
         }
         for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLES", "SEE ALSO"] {
-          #expect(plain.contains("\n\(section)\n"), "\(page.path) has no \(section)")
+          expectTrue(plain.contains("\n\(section)\n"), "\(page.path) has no \(section)")
         }
       }
     }
@@ -118,7 +117,7 @@ import Testing
     let prefix = try ProgramBuilds.shared.get().installation
     let man = try run(
       "man", ["-M", prefix.appendingPathComponent("share/man").path, "-w", "cuejack", "play"])
-    #expect(man.status == 0 && man.output.hasSuffix("man1/cuejack-play.1\n"), "\(man)")
+    expectTrue(man.status == 0 && man.output.hasSuffix("man1/cuejack-play.1\n"), "\(man)")
     for (shell, file, line) in [
       (
         "bash", "bash-completion/completions/cuejack",
@@ -128,9 +127,9 @@ import Testing
       ("fish", "fish/vendor_completions.d/cuejack.fish", "complete -c 'cuejack' -f"),
     ] {
       let path = prefix.appendingPathComponent("share/\(file)")
-      #expect(text(of: path).components(separatedBy: "\n").contains(line), "\(shell)")
+      expectTrue(text(of: path).components(separatedBy: "\n").contains(line), "\(shell)")
       let checked = try run(shell, ["-n", path.path])
-      #expect(checked.status == 0 && checked.errors.isEmpty, "\(checked)")
+      expectTrue(checked.status == 0 && checked.errors.isEmpty, "\(checked)")
     }
   }
 }

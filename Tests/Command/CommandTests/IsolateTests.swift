@@ -25,12 +25,12 @@ import Testing
         let out = folder.appendingPathComponent("out\(i).wav")
         let result = try play(
           [file.path] + chain + isolate + ["--render", out.path], environment: environment)
-        #expect(result.status == 0 && result.errors == "", "\(result)")
-        #expect(result.output == "\(out.path): wrote 20011 frames\n")
+        expectTrue(result.status == 0 && result.errors == "", "\(result)")
+        expectEqual(result.output, "\(out.path): wrote 20011 frames\n")
         return try decoded(out, as: "f32le") as [Float]
       }
-      #expect(sounds[1] == sounds[0] && sounds[2] == sounds[0])
-      #expect(sounds[0].count == 40_022)
+      expectTrue(sounds[1] == sounds[0] && sounds[2] == sounds[0])
+      expectEqual(sounds[0].count, 40_022)
     }
   }
 
@@ -45,11 +45,11 @@ import Testing
         ], environment: pluginEnvironment())
       for channel in 0..<2 { recording.expect(channel, file.samples[channel].map { $0 * 0.25 }) }
       let result = recording.results[0]
-      #expect(result.status == 0, "\(result)")
+      expectEqual(result.status, 0, "\(result)")
       // Before the start the server may have been too busy.
-      #expect(result.errors.split(separator: "\n").allSatisfy { $0.contains("was late") })
+      expectTrue(result.errors.split(separator: "\n").allSatisfy { $0.contains("was late") })
       // One block of the server's cycles, plus the limiter's look-ahead.
-      #expect(result.output.contains("\(4096 + 240) frames of latency"), "\(result)")
+      expectTrue(result.output.contains("\(4096 + 240) frames of latency"), "\(result)")
     }
   }
 
@@ -57,13 +57,14 @@ import Testing
     let result = try play([
       "a.wav", "--plugin", "\(Self.amp)#loud:gain=1", "--isolate", Self.limiter,
     ])
-    #expect(result.status == 64, "\(result)")
-    #expect(result.errors.contains("--isolate \(Self.limiter): no --plugin is that one"))
+    expectEqual(result.status, 64, "\(result)")
+    expectTrue(result.errors.contains("--isolate \(Self.limiter): no --plugin is that one"))
     let none = try play(["a.wav", "--isolate", "all"])
-    #expect(none.status == 64 && none.errors.contains("--isolate all"), "\(none)")
+    expectTrue(none.status == 64 && none.errors.contains("--isolate all"), "\(none)")
     let trusted = try play(["a.wav", "--plugin", Self.amp, "--trust", Self.amp])
-    #expect(trusted.status == 64, "\(trusted)")
-    #expect(trusted.errors.contains("--trust \(Self.amp): no --plugin with --isolate is that one"))
+    expectEqual(trusted.status, 64, "\(trusted)")
+    expectTrue(
+      trusted.errors.contains("--trust \(Self.amp): no --plugin with --isolate is that one"))
   }
 
   /// What the kernel holds about the plugin's process, confined and trusted.
@@ -76,13 +77,13 @@ import Testing
           + (isTrusted ? ["--trust", "all"] : []) + ["--server", server.name], in: folder,
         environment: pluginEnvironment())
       try player.wait(for: "start frame")
-      let process = try #require(childProcesses(of: player.processIdentifier).first)
+      let process = try require(childProcesses(of: player.processIdentifier).first)
       let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
-      #expect(status.contains("NoNewPrivs:\t\(isTrusted ? 0 : 1)\n"))
-      #expect(status.contains("Seccomp:\t\(isTrusted ? 0 : 2)\n"))
+      expectTrue(status.contains("NoNewPrivs:\t\(isTrusted ? 0 : 1)\n"))
+      expectTrue(status.contains("Seccomp:\t\(isTrusted ? 0 : 2)\n"))
       player.send(signal: SIGTERM)
       let result = try player.result()
-      #expect(result.errors.isEmpty, "\(result)")
+      expectTrue(result.errors.isEmpty, "\(result)")
     }
   }
 
@@ -98,21 +99,21 @@ import Testing
         environment: pluginEnvironment())
       try player.wait(for: "512 frames of latency")
       capture.arm()
-      try #require(capture.wait(untilFrames: server.rate))
+      try require(capture.wait(untilFrames: server.rate))
       let processes = childProcesses(of: player.processIdentifier)
-      #expect(processes.count == 1)
+      expectEqual(processes.count, 1)
       for process in processes { kill(process, SIGKILL) }
       let before = capture.capturedFrames
       try player.waitForError("“Simple Amplifier” crashed (Killed): its input passes unchanged")
-      try #require(capture.wait(untilFrames: capture.capturedFrames + server.rate))
+      try require(capture.wait(untilFrames: capture.capturedFrames + server.rate))
       capture.disarm()
       let heard = capture.samples(channel: 0)
       // A plugin that is late on a busy machine is as loud as its input then.
       let played = heard[..<before].filter { $0 != 0 }
-      #expect(played.count { abs($0) < 0.0701 } > played.count / 3)
-      #expect(abs(heard.suffix(server.rate / 2).max()! - 0.7) < 0.01)
+      expectTrue(played.count { abs($0) < 0.0701 } > played.count / 3)
+      expectTrue(abs(heard.suffix(server.rate / 2).max()! - 0.7) < 0.01)
       player.send(signal: SIGINT)
-      #expect(try player.result().status == 130)
+      try expectEqual(player.result().status, 130)
     }
   }
 
@@ -126,7 +127,7 @@ import Testing
           in: folder, environment: pluginEnvironment())
         try player.wait(for: "start frame")
         let processes = childProcesses(of: player.processIdentifier)
-        #expect(processes.count == 2)
+        expectEqual(processes.count, 2)
         player.send(signal: signal)
         _ = try player.result()
         try wait("the plugins' end") { processes.allSatisfy(hasEnded) }

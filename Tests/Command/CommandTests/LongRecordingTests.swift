@@ -34,7 +34,7 @@ import Testing
       let emitter = try Emitter(on: server, channels: channels)
       let pace = Pace(path: file.path, bytesPerFrame: 4 * channels)
       var status = JackStatus(rawValue: 0)
-      let lockstep = try #require(
+      let lockstep = try require(
         cue_lockstep_open(
           server.name, "pace", 0,
           { data, frames in
@@ -68,14 +68,14 @@ import Testing
       // In freewheel mode no client can leave the server.
       try clock.setFreewheel(false)
       recorder.send(signal: SIGINT)
-      #expect(recorder.wait(seconds: 60) == 0, "\(text(of: output))")
+      expectEqual(recorder.wait(seconds: 60), 0, "\(text(of: output))")
       // Lost frames would be silence.
-      #expect(try wrongSamples(file, frames: frames, channels: channels, start: start) == 0)
+      try expectEqual(wrongSamples(file, frames: frames, channels: channels, start: start), 0)
       // After its start the recorder allocates no more memory.
       let settled = sizes.dropFirst(sizes.count / 4)
-      let first = try #require(settled.first)
+      let first = try require(settled.first)
       let growth = settled.max()! - first
-      #expect(growth < 4096, "\(growth) kB more of \(first)")
+      expectTrue(growth < 4096, "\(growth) kB more of \(first)")
       withExtendedLifetime((emitter, pace)) {}
     }
   }
@@ -91,9 +91,9 @@ import Testing
 func wrongSamples(_ file: URL, frames: Int, channels: Int, start: UInt32) throws -> Int {
   let handle = try FileHandle(forReadingFrom: file)
   defer { try? handle.close() }
-  let head = try #require(try handle.read(upToCount: 4096))
+  let head = try require(try handle.read(upToCount: 4096))
   // Chunks of Wave64 have 16-byte names and 8-byte sizes.
-  let chunk = try #require(
+  let chunk = try require(
     head.range(of: Data("data\u{F3}".unicodeScalars.map { UInt8($0.value) })))
   try handle.seek(toOffset: UInt64(chunk.lowerBound + 24))
   var wrong = 0

@@ -24,14 +24,14 @@ import Testing
       $C info no$E.wav 2>&1 || true; cmp -s out$E.flac made$E/deep/caf$E.flac
       """
     try script(lines) { result, _ in
-      #expect(result.status == 0, "\(result)")
-      #expect(result.output.hasPrefix("caf\\xE9.wav\nout\\xE9.flac: FLAC"), "\(result.output)")
-      #expect(result.output.contains(#""path" : "out\\xE9.flac""#))
-      #expect(result.output.contains("made\\xE9/deep/caf\\xE9.flac: FLAC"))
-      #expect(result.output.contains("cuejack: no\\xE9.wav: there is no such file"))
+      expectEqual(result.status, 0, "\(result)")
+      expectTrue(result.output.hasPrefix("caf\\xE9.wav\nout\\xE9.flac: FLAC"), "\(result.output)")
+      expectTrue(result.output.contains(#""path" : "out\\xE9.flac""#))
+      expectTrue(result.output.contains("made\\xE9/deep/caf\\xE9.flac: FLAC"))
+      expectTrue(result.output.contains("cuejack: no\\xE9.wav: there is no such file"))
       let listed = result.output.split(separator: "\n").map(String.init)
       for name in [#"caf\351.wav"#, #"out\351.flac"#, #"dir\351"#, #"made\351"#, #"caf\351.flac"#] {
-        #expect(listed.contains(name), "\(name): \(result.output)")
+        expectTrue(listed.contains(name), "\(name): \(result.output)")
       }
     }
   }
@@ -47,10 +47,10 @@ import Testing
       cmp a.wav c.wav
       """
     try script(lines) { result, _ in
-      #expect(result.status == 0, "\(result)")
-      #expect(result.output.contains("caf\\xE9: ../caf\\xE9.wav"))
-      #expect(result.output.contains("/s\\xE9/session.json"))
-      #expect(result.output.contains(#"r\351.wav"#))
+      expectEqual(result.status, 0, "\(result)")
+      expectTrue(result.output.contains("caf\\xE9: ../caf\\xE9.wav"))
+      expectTrue(result.output.contains("/s\\xE9/session.json"))
+      expectTrue(result.output.contains(#"r\351.wav"#))
     }
   }
 
@@ -60,8 +60,8 @@ import Testing
       stat -c %a a.flac; readlink link.flac; ls -A
       """
     try script(lines) { result, _ in
-      #expect(result.status == 0 && result.errors == "", "\(result)")
-      #expect(
+      expectTrue(result.status == 0 && result.errors == "", "\(result)")
+      expectTrue(
         result.output.hasSuffix("640\na.flac\na.flac\nlink.flac\nok.wav\n"), "\(result.output)")
     }
   }
@@ -73,7 +73,7 @@ import Testing
       $C convert long.wav out.flac --force & sleep 0.5; kill -9 $!; wait $!; echo $?; ls -A; cat out.flac
       """
     try script(lines) { result, _ in
-      #expect(result.output == "137\nlong.wav\nok.wav\nout.flac\nold\n", "\(result)")
+      expectEqual(result.output, "137\nlong.wav\nok.wav\nout.flac\nold\n", "\(result)")
     }
   }
 
@@ -85,7 +85,7 @@ import Testing
       $C convert ok.wav out.flac \(closed); echo $?; $C convert out.flac back.wav >&2
       cmp <(tail -c 8000 ok.wav) <(tail -c 8000 back.wav) && echo same
       """
-    try script(lines) { result, _ in #expect(result.output == "0\nsame\n", "\(result)") }
+    try script(lines) { result, _ in expectEqual(result.output, "0\nsame\n", "\(result)") }
   }
 
   @Test(arguments: [
@@ -97,20 +97,20 @@ import Testing
   func aWriteToStandardOutputThatFailsIsTold(arguments: String) throws {
     let lines = "$C session new s ok.wav >/dev/null; $C \(arguments) >/dev/full; echo $?"
     try script(lines) { result, _ in
-      #expect(result.output == "1\n", "\(result)")
-      #expect(result.errors.contains("standard output"), "\(result)")
+      expectEqual(result.output, "1\n", "\(result)")
+      expectTrue(result.errors.contains("standard output"), "\(result)")
     }
     try script("$C session new s ok.wav >/dev/null; $C \(arguments) | :; echo ${PIPESTATUS[0]}") {
       result, _ in
       // The reader may have been too late to close the pipe.
-      #expect(["0\n", "1\n"].contains(result.output), "\(result)")
+      expectTrue(["0\n", "1\n"].contains(result.output), "\(result)")
     }
   }
 
   @Test func aClosedPipeIsTold() throws {
     let lines = "{ sleep 0.3; $C help play; echo $? >&2; } | true"
     try script(lines) { result, _ in
-      #expect(result.errors.hasSuffix("Broken pipe\n1\n"), "\(result)")
+      expectTrue(result.errors.hasSuffix("Broken pipe\n1\n"), "\(result)")
     }
   }
 }

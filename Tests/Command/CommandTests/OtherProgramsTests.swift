@@ -105,7 +105,7 @@ import Testing
     return most
   }
 
-  @Test func theTableHasItsLines() { #expect(Self.lines.count == 23) }
+  @Test func theTableHasItsLines() { expectEqual(Self.lines.count, 23) }
 
   @Test(arguments: lines) func bothCommandsDoTheSame(line: Line) throws {
     var ours = try outcome(of: line.ours, isLive: line.isLive)
@@ -113,45 +113,45 @@ import Testing
     for _ in 0..<3 where ours.result.output.contains("ran dry") {
       ours = try outcome(of: line.ours, isLive: true)
     }
-    #expect(ours.result.status == 0, "\(ours.result)")
+    expectEqual(ours.result.status, 0, "\(ours.result)")
     guard line.isCompared else { return }
     let other = try outcome(of: line.other, isLive: line.isLive)
-    #expect(other.result.status == 0, "\(other.result)")
+    expectEqual(other.result.status, 0, "\(other.result)")
     // Two steps of 16 bits: others dither.
     let steps: Float = 2.5 / 32768
     switch line.task {
     case "describe a file":
       for words in ["48000", "16"] {
-        #expect(ours.result.output.contains(words) && other.result.output.contains(words))
+        expectTrue(ours.result.output.contains(words) && other.result.output.contains(words))
       }
     case "draw a spectrum":
-      #expect(Array(ours.files.keys) == ["one.png"] && Array(other.files.keys) == ["one.png"])
+      expectTrue(Array(ours.files.keys) == ["one.png"] && Array(other.files.keys) == ["one.png"])
     case "record a client", "a file for each second":
       // The numbers that the emitter plays, one after another.
-      #expect(ours.files.count >= 1 && (ours.files.count > 1) == (other.files.count > 1))
+      expectTrue(ours.files.count >= 1 && (ours.files.count > 1) == (other.files.count > 1))
       for files in [ours.files, other.files] {
         for sound in files.values.compactMap({ $0 }) {
-          #expect(sound.count == 2 && sound[0].count > 24_000)
-          #expect(sound[0].contains { $0 != 0 })
+          expectTrue(sound.count == 2 && sound[0].count > 24_000)
+          expectTrue(sound[0].contains { $0 != 0 })
         }
       }
     case "a live effect":
-      #expect(ours.heard.count == 2 && other.heard.count == 2)
-      #expect(ours.heard.first.map { $0.count > 48_000 } == true)
+      expectTrue(ours.heard.count == 2 && other.heard.count == 2)
+      expectEqual(ours.heard.first.map { $0.count > 48_000 }, true)
     case "change the speed", "shift the pitch", "resample":
       // Another algorithm gives other samples.
       let lengths = [ours, other].map { $0.files.values.compactMap { $0?.first?.count } }
-      try #require(lengths.allSatisfy { $0.count == 1 }, "\(lengths)")
-      #expect(abs(lengths[0][0] - lengths[1][0]) < lengths[1][0] / 100, "\(lengths)")
+      try require(lengths.allSatisfy { $0.count == 1 }, "\(lengths)")
+      expectTrue(abs(lengths[0][0] - lengths[1][0]) < lengths[1][0] / 100, "\(lengths)")
     default:
-      #expect(ours.files.keys == other.files.keys, "\(ours.files.keys) \(other.files.keys)")
+      expectEqual(ours.files.keys, other.files.keys, "\(ours.files.keys) \(other.files.keys)")
       for (name, sound) in ours.files {
-        let theirs = try #require(other.files[name])
-        let most = try #require(distance(sound ?? [], theirs ?? []), "another length")
-        #expect(most <= steps, "\(name): \(most)")
+        let theirs = try require(other.files[name])
+        let most = try require(distance(sound ?? [], theirs ?? []), "another length")
+        expectTrue(most <= steps, "\(name): \(most)")
       }
       guard ours.files.isEmpty else { return }
-      #expect(!ours.heard.isEmpty)
+      expectTrue(!ours.heard.isEmpty)
       // mpv rounds the times of a part down to the frame before, and ecasound clips what it plays.
       let shift = line.task == "play a part" ? 1 : 0
       let expected = ours.heard.map { $0.dropLast(shift).map { max(-1, min(1, $0)) } }
@@ -164,8 +164,8 @@ import Testing
         heard = try outcome(of: line.other, isLive: true).heard
       }
       let counts = [ours.heard, heard].map { $0.map(\.count) }
-      #expect(
-        most.map { $0 <= steps } == true, "\(counts), \(String(describing: most)), \(ours.result)")
+      expectEqual(
+        most.map { $0 <= steps }, true, "\(counts), \(String(describing: most)), \(ours.result)")
     }
   }
 }

@@ -13,11 +13,11 @@ import Testing
   private func expectFailure(
     _ result: CommandResult, _ words: [String], _ location: SourceLocation = #_sourceLocation
   ) {
-    #expect(result.status == 1, "\(result.errors)", sourceLocation: location)
+    expectEqual(result.status, 1, "\(result.errors)", sourceLocation: location)
     let lines = result.errors.split(separator: "\n")
-    #expect(
+    expectEqual(
       lines.filter { line in line.hasPrefix("cuejack: ") && words.allSatisfy { line.contains($0) } }
-        .count == 1,
+        .count, 1,
       "\(words) in:\n\(result.errors)", sourceLocation: location)
   }
 
@@ -51,9 +51,9 @@ import Testing
       let server = try JackDaemon()
       let all = try play([good.path] + wrong.map(\.0) + ["--server", server.name])
       for (path, words) in wrong { expectFailure(all, [path + ":", words]) }
-      #expect(all.output == "")
+      expectEqual(all.output, "")
       // The good file is not mentioned.
-      #expect(!all.errors.contains("good.wav"))
+      expectTrue(!all.errors.contains("good.wav"))
     }
   }
 
@@ -67,7 +67,7 @@ import Testing
   }()
 
   @Test(.enabled(if: unprivileged != nil)) func aFileThatMayNotBeReadIsNamed() throws {
-    let command = try #require(Self.unprivileged)
+    let command = try require(Self.unprivileged)
     try withTemporaryFolder { folder in
       let file = try WaveFile("secret.wav", in: folder, frames: 100)
       chmod(folder.path, 0o755)
@@ -82,14 +82,14 @@ import Testing
   @Test func aFileThatWasCutShortPlaysAndFails() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("half.wav", in: folder, frames: 9600)
-      #expect(truncate(file.path, 44 + 4 * 4800) == 0)
+      expectEqual(truncate(file.path, 44 + 4 * 4800), 0)
       let server = try JackDaemon()
       let result = try play([file.path, "--server", server.name])
       expectFailure(result, [file.path, "4800 of 9600 frames"])
-      #expect(result.output.contains("played 4800 frames"))
+      expectTrue(result.output.contains("played 4800 frames"))
       // A play range within the remaining data is complete.
       let part = try play([file.path, "--seconds", "0.05", "--server", server.name])
-      #expect(part.status == 0 && part.output.contains("played 2400 frames"))
+      expectTrue(part.status == 0 && part.output.contains("played 2400 frames"))
     }
   }
 
@@ -100,11 +100,11 @@ import Testing
       let server = try JackDaemon(period: 1024)
       let player = try Playing([bad.path, good.path, "--server", server.name], in: folder)
       try player.wait(for: "start frame")
-      #expect(truncate(bad.path, 44 + 4 * 4800) == 0)
+      expectEqual(truncate(bad.path, 44 + 4 * 4800), 0)
       let result = try player.result()
       expectFailure(result, [bad.path, "ended early"])
-      #expect(result.output.contains("good.wav: played 96000 frames"))
-      #expect(!result.output.contains("bad.wav: played 480000 frames"))
+      expectTrue(result.output.contains("good.wav: played 96000 frames"))
+      expectTrue(!result.output.contains("bad.wav: played 480000 frames"))
     }
   }
 
@@ -135,9 +135,9 @@ import Testing
       for port in ["nobody:in_1", "system:capture_1"] {
         let result = try play([file.path, "--server", server.name, "--connect", port])
         expectFailure(result, ["“\(port)”", "“\(server.name)”"])
-        #expect(result.output == "")
+        expectEqual(result.output, "")
       }
-      #expect(capture.ports(matching: "^cuejack").isEmpty)
+      expectTrue(capture.ports(matching: "^cuejack").isEmpty)
     }
   }
 
@@ -148,12 +148,12 @@ import Testing
       let other = try CaptureClient(on: server, name: "singer", capacity: 0)
       defer { withExtendedLifetime(other) {} }
       let result = try play([file.path, "--server", server.name, "--name", "singer"])
-      #expect(result.status == 0)
+      expectEqual(result.status, 0)
       // A number behind the name is no message.
-      #expect(result.errors == "")
-      #expect(result.output.contains("client singer-01,"))
-      #expect(result.output.contains("  singer-01:out_1 -> system:playback_1"))
-      #expect(result.output.contains("played 4800 frames"))
+      expectEqual(result.errors, "")
+      expectTrue(result.output.contains("client singer-01,"))
+      expectTrue(result.output.contains("  singer-01:out_1 -> system:playback_1"))
+      expectTrue(result.output.contains("played 4800 frames"))
     }
   }
 
@@ -167,23 +167,23 @@ import Testing
       let player = try Playing(files.map(\.path) + start + ["--server", server.name], in: folder)
       try player.wait(for: "2.wav: server")
       watch.arm()
-      try #require(watch.wait(untilFrames: server.rate * 6 / 10))
+      try require(watch.wait(untilFrames: server.rate * 6 / 10))
       if how == "stop" { server.stop() } else { server.kill() }
       try player.waitForError("went away: waiting until it is back")
       // The player can be stopped meanwhile.
       player.send(signal: SIGINT)
       let result = try player.result(seconds: 30)
-      #expect(result.status == 130)
-      #expect(result.errors.contains("“\(server.name)”"))
+      expectEqual(result.status, 130)
+      expectTrue(result.errors.contains("“\(server.name)”"))
       for file in files {
         let words = start.isEmpty ? "\(file.path): played " : "\(file.path): did not start"
-        #expect(result.output.contains(words), "\(result.output)")
+        expectTrue(result.output.contains(words), "\(result.output)")
       }
       let played = result.output.matches(of: #/played (\d+) frames/#).compactMap {
         Int($0.output.1)
       }
-      #expect(played.count == (start.isEmpty ? files.count : 0))
-      #expect(played.allSatisfy { $0 > 0 && $0 < 960_000 })
+      expectEqual(played.count, (start.isEmpty ? files.count : 0))
+      expectTrue(played.allSatisfy { $0 > 0 && $0 < 960_000 })
     }
   }
 
@@ -207,14 +207,14 @@ import Testing
       let result = try player.result(seconds: 60)
       // On a busy machine a file may run dry, which the exit code reports.
       let isWhole = !result.output.contains(" of silence") && !result.output.contains(" not heard")
-      #expect(result.status == (isWhole ? 0 : 1), "\(result)")
+      expectEqual(result.status, (isWhole ? 0 : 1), "\(result)")
       for name in ["1.wav", "2.wav"] {
         let line =
           result.output.split(separator: "\n").last { $0.contains("\(name): played") } ?? ""
         let frames = [#/played (\d+) frames/#, #/(\d+) frames not heard/#].compactMap {
           line.firstMatch(of: $0).flatMap { Int($0.output.1) }
         }
-        #expect(frames.reduce(0, +) == 240_000, "\(result.output)")
+        expectEqual(frames.reduce(0, +), 240_000, "\(result.output)")
       }
     }
   }
@@ -230,8 +230,8 @@ import Testing
       let result = try play(
         [file.path, "--server", "no-such-server"] + flags, environment: ["CUEJACK_LOG": level])
       expectFailure(result, ["“no-such-server”"])
-      #expect(result.errors.contains("cuejack: libjack: ") == isTold)
-      #expect(result.errors.split(separator: "\n").allSatisfy { $0.hasPrefix("cuejack: ") })
+      expectEqual(result.errors.contains("cuejack: libjack: "), isTold)
+      expectTrue(result.errors.split(separator: "\n").allSatisfy { $0.hasPrefix("cuejack: ") })
     }
   }
 
@@ -246,12 +246,12 @@ import Testing
       usleep(500_000)
       player.send(signal: signal)
       let result = try player.result(seconds: 30)
-      #expect(result.status == 128 + signal)
-      #expect(result.output.contains("a.wav: played "))
-      let started = try #require(
+      expectEqual(result.status, 128 + signal)
+      expectTrue(result.output.contains("a.wav: played "))
+      let started = try require(
         result.errors.firstMatch(of: #/^cuejack: started jackd as “(.*)” \(.* pid (\d+)\)\n$/#))
-      #expect(started.output.1 == name)
-      #expect(kill(try #require(Int32(started.output.2)), 0) == -1 && errno == ESRCH)
+      expectTrue(started.output.1 == name)
+      expectTrue(kill(try require(Int32(started.output.2)), 0) == -1 && errno == ESRCH)
       // No server with this name runs any more.
       expectFailure(try play([file.path, "--server", name]), ["“\(name)”"])
     }
@@ -270,8 +270,8 @@ import Testing
           cuejack, file.path, server.name,
         ])
       // It has played on, but its output was not written.
-      #expect(result.output == "ended with 1\n")
-      #expect(result.errors.contains("standard output"), "\(result.errors)")
+      expectEqual(result.output, "ended with 1\n")
+      expectTrue(result.errors.contains("standard output"), "\(result.errors)")
     }
   }
 
@@ -300,15 +300,15 @@ import Testing
   ])
   func wrongUsageIsExplained(arguments: [String]) throws {
     let result = try play(arguments, environment: noServer)
-    #expect(result.status == 64)
-    #expect(result.output == "" && result.errors.contains("Usage: cuejack play"))
+    expectEqual(result.status, 64)
+    expectTrue(result.output == "" && result.errors.contains("Usage: cuejack play"))
   }
 
   @Test func theHelpHasTheExitCodes() throws {
     let result = try play(["--help"])
-    #expect(result.status == 0)
+    expectEqual(result.status, 0)
     for words in ["Nothing plays unless", "130", "143", "64"] {
-      #expect(result.output.contains(words))
+      expectTrue(result.output.contains(words))
     }
   }
 }

@@ -33,16 +33,16 @@ import Testing
       ])
       capture.arm()
       try capture.setFreewheel(true)
-      try #require(capture.wait(untilFrames: 1))
-      try #require(capture.wait(untilFrames: Int(at &- capture.firstFrame) + server.rate))
+      try require(capture.wait(untilFrames: 1))
+      try require(capture.wait(untilFrames: Int(at &- capture.firstFrame) + server.rate))
       try capture.setFreewheel(false)
       capture.disarm()
       let result = try player.result()
-      #expect(result.status == 0 && result.errors == "", "\(result)")
+      expectTrue(result.status == 0 && result.errors == "", "\(result)")
       // Controller 7 on channel 1 moved first.
-      #expect(result.output.contains("learned: --map cc7@1=3:gain:-10.0..10.0"), "\(result)")
-      #expect(result.output.contains("cuejack-play:midi_in <- keys:out"), "\(result)")
-      #expect(result.output.contains("cuejack-play:midi_out -> listener:in"), "\(result)")
+      expectTrue(result.output.contains("learned: --map cc7@1=3:gain:-10.0..10.0"), "\(result)")
+      expectTrue(result.output.contains("cuejack-play:midi_in <- keys:out"), "\(result)")
+      expectTrue(result.output.contains("cuejack-play:midi_out -> listener:in"), "\(result)")
       let begin = Int(at &- capture.firstFrame)
       let samples = capture.samples(channel: 0)
       // 20 dB and 10 dB as amplitudes.
@@ -50,9 +50,10 @@ import Testing
       var wrong = 0
       for frame in 0..<file.frames
       where abs(samples[begin + frame] - file.samples[0][frame] * gain) > 1e-3 { wrong += 1 }
-      #expect(wrong == 0)
-      #expect(
-        listener.heard.filter { $0.bytes[0] == 0x90 } == [
+      expectEqual(wrong, 0)
+      expectEqual(
+        listener.heard.filter { $0.bytes[0] == 0x90 },
+        [
           Keys.Message(at &+ 20_000, [0x90, 60, 100]), Keys.Message(at &+ 20_000, [0x90, 67, 100]),
         ])
     }
@@ -69,7 +70,7 @@ import Testing
   ])
   func whatMakesNoSenseIsNamed(options: [String], message: String) throws {
     let result = try play(["a.wav", "--plugin", Self.amp] + options)
-    #expect(result.status == 64 && result.errors.contains(message), "\(result)")
+    expectTrue(result.status == 64 && result.errors.contains(message), "\(result)")
   }
 
   @Test func whatIsNotThereIsNamed() throws {
@@ -94,7 +95,7 @@ import Testing
         let result = try play(
           [file.path, "--plugin", Self.amp, "--server", server.name, "--no-connect"] + options,
           environment: ["LV2_PATH": "/usr/lib/lv2", "XDG_CACHE_HOME": folder.path])
-        #expect(result.status == 1 && result.errors.contains(message), "\(result)")
+        expectTrue(result.status == 1 && result.errors.contains(message), "\(result)")
       }
     }
   }
@@ -106,6 +107,6 @@ import Testing
   ])
   func optionsForPluginsAreChecked(arguments: [String], message: String) throws {
     let result = try play(["a.wav"] + arguments)
-    #expect(result.status == 64 && result.errors.contains(message), "\(result)")
+    expectTrue(result.status == 64 && result.errors.contains(message), "\(result)")
   }
 }

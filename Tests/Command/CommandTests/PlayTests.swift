@@ -13,9 +13,9 @@ import Testing
       let recording = try Recording(channels: 2, in: folder, [[file.path] + toCapture])
       for channel in 0..<2 { recording.expect(channel, file.samples[channel]) }
       let result = recording.results[0]
-      #expect(result.status == 0 && result.errors == "")
-      #expect(result.output.contains("played 24100 frames from frame "))
-      #expect(result.output.contains("underruns: 0 ") || result.output.contains("ran dry: 0,"))
+      expectTrue(result.status == 0 && result.errors == "")
+      expectTrue(result.output.contains("played 24100 frames from frame "))
+      expectTrue(result.output.contains("underruns: 0 ") || result.output.contains("ran dry: 0,"))
     }
   }
 
@@ -30,7 +30,7 @@ import Testing
       let files = try kinds.map { name, arguments in
         let file = folder.appendingPathComponent(name).path
         let made = try run("ffmpeg", ["-v", "error", "-i", noise.path] + arguments + [file])
-        try #require(made.status == 0, "\(made.errors)")
+        try require(made.status == 0, "\(made.errors)")
         return file
       }
       let recording = try Recording(
@@ -42,7 +42,7 @@ import Testing
       for (number, file) in files.enumerated() {
         let raw = folder.appendingPathComponent("\(number).wav").path
         let decoded = try cuejack("convert", [file, raw, "--format", "f32"])
-        #expect(decoded.status == 0 && decoded.output.contains(" 24100 frames"), "\(decoded)")
+        expectTrue(decoded.status == 0 && decoded.output.contains(" 24100 frames"), "\(decoded)")
         let data = try Data(contentsOf: URL(fileURLWithPath: raw)).suffix(8 * 24_100)
         let samples = [UInt8](data).withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
         for channel in 0..<2 {
@@ -50,8 +50,8 @@ import Testing
             2 * number + channel, (0..<24_100).map { samples[2 * $0 + channel] })
         }
         let result = recording.results[number]
-        #expect(result.status == 0 && result.errors == "", "\(result)")
-        #expect(result.output.contains("played 24100 frames from frame "), "\(result)")
+        expectTrue(result.status == 0 && result.errors == "", "\(result)")
+        expectTrue(result.output.contains("played 24100 frames from frame "), "\(result)")
       }
     }
   }
@@ -67,16 +67,16 @@ import Testing
         capture.arm()
         let result = try play([file.path, "--server", server.name] + toCapture)
         capture.disarm()
-        #expect(result.status == 0 && result.errors == "", "start \(start): \(result)")
+        expectTrue(result.status == 0 && result.errors == "", "start \(start): \(result)")
         let found = result.output.firstMatch(of: #/played 4800 frames from frame (\d+)/#)
-        let frame = try #require(
+        let frame = try require(
           found.flatMap { UInt64($0.output.1) }, "start \(start): \(result)")
         let begin = Int(UInt32(truncatingIfNeeded: frame) &- capture.firstFrame)
         for channel in 0..<2 {
           let heard = capture.samples(channel: channel)
-          try #require(begin >= 0 && heard.count >= begin + 4800, "start \(start)")
-          #expect(heard[..<begin].allSatisfy { $0 == 0 }, "start \(start)")
-          #expect(Array(heard[begin..<begin + 4800]) == file.samples[channel], "start \(start)")
+          try require(begin >= 0 && heard.count >= begin + 4800, "start \(start)")
+          expectTrue(heard[..<begin].allSatisfy { $0 == 0 }, "start \(start)")
+          expectEqual(Array(heard[begin..<begin + 4800]), file.samples[channel], "start \(start)")
         }
       }
       withExtendedLifetime(other) {}
@@ -97,7 +97,7 @@ import Testing
         recording.expect(channel, first.samples[channel])
         recording.expect(channel + 2, second.samples[channel])
       }
-      #expect(recording.results.allSatisfy { $0.status == 0 && $0.errors == "" })
+      expectTrue(recording.results.allSatisfy { $0.status == 0 && $0.errors == "" })
     }
   }
 
@@ -111,12 +111,12 @@ import Testing
         channels: 3, in: folder, [files.map(\.path) + ["--no-connect", "--name", "part"]]
       ) { capture in
         for (i, name) in ["part", "part-2", "part-3"].enumerated() {
-          #expect(capture.connections(of: "\(name):out_1") == [])
+          expectEqual(capture.connections(of: "\(name):out_1"), [])
           try capture.connect("\(name):out_1", toInput: i + 1)
         }
       }
       for (i, file) in files.enumerated() { recording.expect(i, file.samples[0]) }
-      #expect(recording.results[0].output.contains("part-3:out_1 -> not connected"))
+      expectTrue(recording.results[0].output.contains("part-3:out_1 -> not connected"))
     }
   }
 
@@ -137,7 +137,7 @@ import Testing
       for channel in 0..<2 {
         recording.expect(channel, Array(file.samples[channel].prefix(12_000)))
       }
-      #expect(recording.results[0].output.contains("played 12000 frames"))
+      expectTrue(recording.results[0].output.contains("played 12000 frames"))
     }
   }
 
@@ -150,7 +150,7 @@ import Testing
       for channel in 0..<2 {
         recording.expect(channel, Array(file.samples[channel][4800..<16_800]))
       }
-      #expect(recording.results[0].output.contains("played 12000 frames"))
+      expectTrue(recording.results[0].output.contains("played 12000 frames"))
     }
   }
 
@@ -164,7 +164,7 @@ import Testing
         let part = file.samples[channel][1200...]
         recording.expect(channel, Array((part + part + part + part).prefix(24_000)))
       }
-      #expect(recording.results[0].status == 0)
+      expectEqual(recording.results[0].status, 0)
     }
   }
 
@@ -209,7 +209,7 @@ import Testing
         let silence = [Float](repeating: 0, count: Int((0.1001 * 48_000 * Double(i)).rounded()))
         recording.expect(i, silence + file.samples[0])
       }
-      #expect(recording.results[0].status == 0 && recording.results[0].errors == "")
+      expectTrue(recording.results[0].status == 0 && recording.results[0].errors == "")
     }
   }
 
@@ -226,11 +226,11 @@ import Testing
       let result = try play(
         files.map(\.path) + arguments.map { $0 == "PAST" ? past : $0 } + ["--server", server.name])
       let starts = result.output.matches(of: #/played (\d+) frames from frame (\d+)/#)
-      #expect(result.status == 0, "\(result.errors)")
-      #expect(starts.count == 3)
-      #expect(Set(starts.map(\.output.2)).count == 1)
-      #expect(starts.map { Int($0.output.1) } == [4800, 9600, 14400])
-      #expect(result.output.contains("past") == (arguments.last == "PAST"))
+      expectEqual(result.status, 0, "\(result.errors)")
+      expectEqual(starts.count, 3)
+      expectEqual(Set(starts.map(\.output.2)).count, 1)
+      expectEqual(starts.map { Int($0.output.1) }, [4800, 9600, 14400])
+      expectEqual(result.output.contains("past"), (arguments.last == "PAST"))
     }
   }
 
@@ -239,9 +239,9 @@ import Testing
       let file = try WaveFile("a.wav", in: folder, rate: 44_100, frames: 22_050)
       let server = try JackDaemon(period: 1024)
       let result = try play([file.path, "--server", server.name])
-      let played = try #require(result.output.firstMatch(of: #/played (\d+) frames/#))
-      #expect(abs(try #require(Int(played.output.1)) - 24_000) <= 1)
-      #expect(result.status == 0)
+      let played = try require(result.output.firstMatch(of: #/played (\d+) frames/#))
+      expectTrue(abs(try require(Int(played.output.1)) - 24_000) <= 1)
+      expectEqual(result.status, 0)
     }
   }
 
@@ -260,50 +260,51 @@ import Testing
         player.send(signal: SIGTERM)
         let result = try player.result()
         for (i, names) in found.enumerated() where !names.isEmpty {
-          #expect(
+          expectTrue(
             result.output.contains(
               "  cuejack-play:out_\(i + 1) -> \(names.joined(separator: ", "))\n"))
         }
         return found
       }
-      #expect(try connections([stereo.path]) == [["system:playback_1"], ["system:playback_2"]])
-      #expect(try connections([mono.path]) == [["system:playback_1", "system:playback_2"], []])
-      #expect(
-        try connections([stereo.path, "--connect", "capture:in_2", "--connect", "capture:in_1"])
-          == [["capture:in_2"], ["capture:in_1"]])
-      #expect(try connections([stereo.path] + toCapture) == [["capture:in_1"], ["capture:in_2"]])
-      #expect(try connections([mono.path] + toCapture) == [["capture:in_1", "capture:in_2"], []])
-      #expect(try connections([stereo.path, "--no-connect"]) == [[], []])
+      try expectEqual(connections([stereo.path]), [["system:playback_1"], ["system:playback_2"]])
+      try expectEqual(connections([mono.path]), [["system:playback_1", "system:playback_2"], []])
+      try expectEqual(
+        connections([stereo.path, "--connect", "capture:in_2", "--connect", "capture:in_1"]),
+        [["capture:in_2"], ["capture:in_1"]])
+      try expectEqual(connections([stereo.path] + toCapture), [["capture:in_1"], ["capture:in_2"]])
+      try expectEqual(
+        connections([mono.path] + toCapture), [["capture:in_1", "capture:in_2"], []])
+      try expectEqual(connections([stereo.path, "--no-connect"]), [[], []])
     }
   }
 
   /// The demo's command with its own files, on another server.
   @Test func theDemoPlaysItsFilesTogether() throws {
     let makefile = text(of: repository.appendingPathComponent("Makefile"))
-    let command = try #require(makefile.firstMatch(of: #/cuejack play ((?:.*\\\n)*.*)\n/#))
+    let command = try require(makefile.firstMatch(of: #/cuejack play ((?:.*\\\n)*.*)\n/#))
     let words = command.output.1.replacing("\\\n", with: " ").replacing("'", with: "")
       .split(whereSeparator: \.isWhitespace).map(String.init)
     let files = words.filter { $0.hasPrefix("sessions/demo/") }
     let plugins = words.filter { !$0.hasPrefix("sessions/demo/") }
-    #expect(files.count == 3 && plugins.count { $0 == "--plugin" } == 2 && plugins.count == 4)
+    expectTrue(files.count == 3 && plugins.count { $0 == "--plugin" } == 2 && plugins.count == 4)
     try withTemporaryFolder { folder in
       let demo = folder.path + "/sessions/demo"
       let made = try cuejack("demo", [demo])
-      try #require(made.status == 0, "\(made.errors)")
+      try require(made.status == 0, "\(made.errors)")
       // A second time, nothing is replaced.
       let again = try cuejack("demo", [demo])
-      #expect(again.status == 1 && again.errors.contains("--force replaces it"), "\(again)")
+      expectTrue(again.status == 1 && again.errors.contains("--force replaces it"), "\(again)")
       let server = try JackDaemon(period: 1024)
       let paths = files.map { folder.appendingPathComponent($0).path }
       let result = try play(
         paths + plugins + ["--seconds", "1", "--server", server.name],
         environment: pluginEnvironment())
-      #expect(result.status == 0, "\(result.errors)")
+      expectEqual(result.status, 0, "\(result.errors)")
       let starts = result.output.matches(of: #/played (\d+) frames from frame (\d+)/#)
-      #expect(starts.count == 3)
-      #expect(Set(starts.map(\.output.2)).count == 1)
+      expectEqual(starts.count, 3)
+      expectEqual(Set(starts.map(\.output.2)).count, 1)
       for path in paths {
-        #expect(result.output.contains("\(path): server \(server.name), client"))
+        expectTrue(result.output.contains("\(path): server \(server.name), client"))
       }
     }
   }

@@ -30,18 +30,18 @@ import Testing
         try waitForSize(1_000_000, of: Array(files.prefix(6)))
         let killed = clock.cycleFrame
         for recorder in recorders { recorder.send(signal: SIGKILL) }
-        for recorder in recorders { #expect(try recorder.result().status == 128 + SIGKILL) }
+        for recorder in recorders { try expectEqual(recorder.result().status, 128 + SIGKILL) }
         oldest = 0
         for file in files {
           let frames = try openedFrames(file)
           oldest = max(oldest, Int(Int32(bitPattern: killed &- start)) - frames)
         }
         let (found, first, wrong) = try emitted(files[0])
-        #expect(try found >= openedFrames(files[0]) && first == start & 0x3f_ffff)
+        expectTrue(try found >= openedFrames(files[0]) && first == start & 0x3f_ffff)
         // Late cycles are recorded as silence.
-        if !recorders[0].errors.contains("not recorded") { #expect(wrong == 0) }
+        if !recorders[0].errors.contains("not recorded") { expectEqual(wrong, 0) }
       }
-      #expect(oldest <= server.rate, "the last \(oldest) frames are missing")
+      expectTrue(oldest <= server.rate, "the last \(oldest) frames are missing")
       withExtendedLifetime(emitter) {}
     }
   }
@@ -73,28 +73,28 @@ import Testing
         try recorder.wait(for: ":in_2")
         return recorder
       }
-      try #require(Int32(bitPattern: start &- clock.cycleFrame) > 0, "they were not ready in time")
+      try require(Int32(bitPattern: start &- clock.cycleFrame) > 0, "they were not ready in time")
       let end = Date(timeIntervalSinceNow: 60)
       while Int32(bitPattern: clock.cycleFrame &- start) < 3 * server.rate, Date() < end {
         usleep(5000)
       }
       for recorder in recorders { recorder.send(signal: SIGKILL) }
-      for recorder in recorders { #expect(try recorder.result().status == 128 + SIGKILL) }
+      for recorder in recorders { try expectEqual(recorder.result().status, 128 + SIGKILL) }
       player.send(signal: SIGTERM)
       _ = try player.result()
       for (kind, recorder) in zip(kinds, recorders) {
         let file = folder.appendingPathComponent(kind.name)
         let frames = try openedFrames(file.path)
-        try #require(frames >= server.rate, "\(kind.name): \(frames)")
+        try require(frames >= server.rate, "\(kind.name): \(frames)")
         let back = folder.appendingPathComponent("back.wav")
         let converted = try cuejack(
           "convert", [file.path, back.path, "--format", "f32", "--force"])
-        #expect(converted.status == 0, "\(kind.name): \(converted)")
+        expectEqual(converted.status, 0, "\(kind.name): \(converted)")
         let found: [Float] = try decoded(back, as: "f32le")
-        #expect(found.count == 2 * frames)
+        expectEqual(found.count, 2 * frames)
         if let untold = kind.untold {
           let offset = offset(of: found, in: noise, most: untold)
-          #expect([0, untold].contains(offset), "\(kind.name): \(offset)")
+          expectTrue([0, untold].contains(offset), "\(kind.name): \(offset)")
           continue
         }
         // Late cycles are recorded as silence.
@@ -102,7 +102,7 @@ import Testing
         let wrong = found.indices.first {
           found[$0] != noise.samples[$0 % 2][$0 / 2 % noise.frames]
         }
-        #expect(wrong == nil, "\(kind.name)")
+        expectNil(wrong, "\(kind.name)")
       }
     }
   }
@@ -132,17 +132,17 @@ import Testing
       for path in [file, link] {
         let second = try cuejack(
           "record", [path, "--force", "--seconds", "0.1", "--server", server.name])
-        #expect(second.status == 1, "\(second)")
-        #expect(second.errors.contains("another recording is being written to it"), "\(second)")
+        expectEqual(second.status, 1, "\(second)")
+        expectTrue(second.errors.contains("another recording is being written to it"), "\(second)")
       }
       first.send(signal: SIGTERM)
-      #expect(try first.result().isRecorded)
-      #expect(try openedFrames(file) > 0)
+      expectTrue(try first.result().isRecorded)
+      expectTrue(try openedFrames(file) > 0)
       // Nothing holds the file any more.
       let third = try cuejack(
         "record", [link, "--force", "--seconds", "0.1", "--server", server.name])
-      #expect(third.isRecorded, "\(third)")
-      #expect(try openedFrames(file) == server.rate / 10)
+      expectTrue(third.isRecorded, "\(third)")
+      try expectEqual(openedFrames(file), server.rate / 10)
     }
   }
 
@@ -156,12 +156,12 @@ import Testing
         + " \"$0\" record a.$f --server \"$1\" --format s16 & done; wait"
       let result = try run("bash", ["-c", script, program, server.name], folder: folder)
       for end in ["wav", "aiff", "caf", "w64", "rf64", "au"] {
-        #expect(result.errors.contains("cuejack: a.\(end): the file cannot be written"))
+        expectTrue(result.errors.contains("cuejack: a.\(end): the file cannot be written"))
         let line = try Regex("a\\.\(end): recorded (\\d+) frames")
         let told = result.output.firstMatch(of: line)?[1].substring.flatMap { Int($0) } ?? 0
-        #expect(told > (204_800 - 4096) / 4 && told <= 204_800 / 4, "\(result.output)")
+        expectTrue(told > (204_800 - 4096) / 4 && told <= 204_800 / 4, "\(result.output)")
         let file = folder.appendingPathComponent("a.\(end)")
-        #expect(try decoded(file).count == 2 * told)
+        try expectEqual(decoded(file).count, 2 * told)
       }
     }
   }
@@ -184,8 +184,8 @@ import Testing
         ? FileManager.default.temporaryDirectory.appendingPathComponent(name).path : file.path
       expectFailure(result, ["kept in \(kept)"])
       let (frames, _, wrong) = try emitted(kept)
-      #expect(frames > 10_000 && result.output.contains("\(kept): recorded \(frames) frames"))
-      if result.output.contains("overruns: 0") { #expect(wrong == 0) }
+      expectTrue(frames > 10_000 && result.output.contains("\(kept): recorded \(frames) frames"))
+      if result.output.contains("overruns: 0") { expectEqual(wrong, 0) }
       if withFolder { try FileManager.default.removeItem(atPath: kept) }
       withExtendedLifetime(emitter) {}
     }
@@ -206,7 +206,7 @@ import Testing
       let result = try recorder.result()
       expectFailure(result, [file, "deleted"])
       expectFailure(result, [file, "could not be kept"])
-      #expect(!result.output.contains("recorded"))
+      expectTrue(!result.output.contains("recorded"))
     }
   }
 
@@ -237,21 +237,21 @@ import Testing
       let program = try builtProduct(named: "cuejack").path
       let result = try run("bash", ["-c", script, program, server.name], folder: folder)
       for kind in kinds {
-        #expect(
+        expectTrue(
           result.errors.contains("cuejack: \(kind.name): the file cannot be written"),
           "\(kind.name): \(result.errors)")
         let line = try Regex("\(kind.name): recorded (\\d+) frames")
         let told = result.output.firstMatch(of: line)?[1].substring.flatMap { Int($0) } ?? 0
         let file = folder.appendingPathComponent(kind.name)
-        #expect(told > 0, "\(kind.name): \(result.output)")
-        #expect(try shownFrames(file.path) == told, "\(kind.name)")
+        expectTrue(told > 0, "\(kind.name): \(result.output)")
+        try expectEqual(shownFrames(file.path), told, "\(kind.name)")
         let info = try cuejack("info", ["--json", file.path]).output
         let bytes = info.firstMatch(of: #/"soundBytes" : (\d+)/#).flatMap { Int($0.output.1) } ?? 0
-        #expect(bytes >= 1024 * (kind.room - kind.lost), "\(kind.name): \(bytes)")
+        expectTrue(bytes >= 1024 * (kind.room - kind.lost), "\(kind.name): \(bytes)")
         // The packets can be decoded.
         let back = folder.appendingPathComponent("back.wav").path
         let converted = try cuejack("convert", [file.path, back, "--format", "f32", "--force"])
-        #expect(
+        expectTrue(
           converted.status == 0 && converted.output.contains(" \(told) frames"),
           "\(kind.name): \(converted)")
       }
@@ -282,8 +282,8 @@ import Testing
         let result = try cuejack("record", arguments + ["--server", "no-such-server"])
         expectFailure(result, ["“no-such-server”"])
       }
-      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["old.wav"])
-      #expect(try Data(contentsOf: old) == Data("old".utf8))
+      try expectEqual(FileManager.default.contentsOfDirectory(atPath: folder.path), ["old.wav"])
+      try expectEqual(Data(contentsOf: old), Data("old".utf8))
     }
   }
 
@@ -301,7 +301,7 @@ import Testing
           [old.path, "--force", "--seconds", "1", "--no-connect", "--server", server.name] + options
         )
         expectFailure(result, [old.path])
-        #expect(try Data(contentsOf: old) == Data("old".utf8))
+        try expectEqual(Data(contentsOf: old), Data("old".utf8))
       }
     }
   }
@@ -341,12 +341,12 @@ import Testing
       usleep(100_000)
       recorder.send(signal: SIGCONT)
       let result = try recorder.result()
-      #expect(result.status == 1, "\(result)")
-      let words = try #require(
+      expectEqual(result.status, 1, "\(result)")
+      let words = try require(
         result.output.firstMatch(of: /\((\d+) frames of silence\)/), "\(result)")
-      let silence = try #require(Int(words.output.1))
+      let silence = try require(Int(words.output.1))
       let (frames, _, wrong) = try emitted(file)
-      #expect(silence > 0 && frames == 144_000 && wrong >= 2 * silence)
+      expectTrue(silence > 0 && frames == 144_000 && wrong >= 2 * silence)
     }
   }
 
@@ -363,9 +363,9 @@ import Testing
       try server.start()
       try recorder.waitForError("“\(server.name)” is back: recording goes on")
       let result = try recorder.result()
-      #expect(result.isRecorded, "\(result)")
-      #expect(result.output.contains("recorded 144000 frames"), "\(result.output)")
-      #expect(try decoded(URL(fileURLWithPath: file)).count == 2 * 144_000)
+      expectTrue(result.isRecorded, "\(result)")
+      expectTrue(result.output.contains("recorded 144000 frames"), "\(result.output)")
+      try expectEqual(decoded(URL(fileURLWithPath: file)).count, 2 * 144_000)
     }
   }
 
@@ -380,9 +380,9 @@ import Testing
       try recorder.waitForError("went away: waiting until it is back")
       recorder.send(signal: SIGTERM)
       let result = try recorder.result()
-      #expect(result.isRecorded, "\(result)")
+      expectTrue(result.isRecorded, "\(result)")
       let frames = try decoded(URL(fileURLWithPath: file)).count / 2
-      #expect(frames > 10_000 && result.output.contains("recorded \(frames) frames"))
+      expectTrue(frames > 10_000 && result.output.contains("recorded \(frames) frames"))
     }
   }
 
@@ -407,12 +407,12 @@ import Testing
         recorder.send(signal: SIGINT)
         return try recorder.result()
       }
-      #expect(results.map(\.status) == [130, 130])
-      #expect(results[0].output.hasSuffix("new.wav: nothing was recorded\n"))
-      #expect(
+      expectEqual(results.map(\.status), [130, 130])
+      expectTrue(results[0].output.hasSuffix("new.wav: nothing was recorded\n"))
+      expectTrue(
         results[1].output.hasSuffix("old.wav: nothing was recorded; the old file is as it was\n"))
-      #expect(!FileManager.default.fileExists(atPath: new))
-      #expect(try Data(contentsOf: old) == Data("old".utf8))
+      expectTrue(!FileManager.default.fileExists(atPath: new))
+      try expectEqual(Data(contentsOf: old), Data("old".utf8))
     }
   }
 
@@ -424,7 +424,7 @@ import Testing
       let result = try cuejack(
         "record", [old.path, "--force", "--server", server.name, "--seconds", "0.00001"])
       expectFailure(result, [old.path, "--seconds is shorter than a frame"])
-      #expect(try Data(contentsOf: old) == Data("old".utf8))
+      try expectEqual(Data(contentsOf: old), Data("old".utf8))
     }
   }
 
@@ -441,7 +441,7 @@ import Testing
       try FileManager.default.removeItem(at: inner)
       let result = try recorder.result()
       expectFailure(result, [file, "no such folder"])
-      #expect(result.output.hasSuffix("a.wav: nothing was recorded\n"))
+      expectTrue(result.output.hasSuffix("a.wav: nothing was recorded\n"))
     }
   }
 }

@@ -36,10 +36,10 @@ import Testing
         expectSuccess(result, kind.name)
         let samples = try decoded(folder.appendingPathComponent(kind.name))
         let sound = 2 * played.frames
-        #expect(
+        expectTrue(
           samples.prefix(sound).elementsEqual(expected(played, bits: kind.bits)), "\(kind.name)")
         let told = "\(kind.name): recorded \(samples.count / 2) frames"
-        #expect(result.output.contains(told), "\(result.output)")
+        expectTrue(result.output.contains(told), "\(result.output)")
       }
     }
   }
@@ -49,8 +49,8 @@ import Testing
     _ result: CommandResult, _ name: String, _ location: SourceLocation = #_sourceLocation
   ) {
     let errors = result.errors.split(separator: "\n").filter { !$0.contains("were not recorded") }
-    #expect(result.isRecorded, "\(name): \(result)", sourceLocation: location)
-    #expect(errors.isEmpty, "\(name): \(errors)", sourceLocation: location)
+    expectTrue(result.isRecorded, "\(name): \(result)", sourceLocation: location)
+    expectTrue(errors.isEmpty, "\(name): \(errors)", sourceLocation: location)
   }
 
   /// Returns the played samples, rounded to `bits` bits, in the high bits.
@@ -78,12 +78,12 @@ import Testing
       let results = try record(kinds, playing: played, in: folder)
       for (kind, result) in zip(kinds, results) {
         expectSuccess(result, kind.name)
-        let told = try #require(
+        let told = try require(
           result.output.firstMatch(of: #/recorded (\d+) frames/#).flatMap { Int($0.output.1) })
         let file = folder.appendingPathComponent(kind.name)
-        #expect(try shownFrames(file.path) == told, "\(kind.name)")
+        try expectEqual(shownFrames(file.path), told, "\(kind.name)")
         let decoded = try decoded(file).count / 2
-        #expect((told...(told + 4096)).contains(decoded), "\(kind.name): \(decoded) of \(told)")
+        expectTrue((told...(told + 4096)).contains(decoded), "\(kind.name): \(decoded) of \(told)")
       }
     }
   }
@@ -107,8 +107,8 @@ import Testing
         ("a.m4a", 8, true), ("b.m4a", 2, false), ("c.wav", 8, false), ("d.flac", 8, false),
       ] {
         let result = try record(name, channels: channels)
-        #expect(result.isRecorded, "\(result)")
-        #expect(result.errors.contains("\(name): the \(told)") == isTold, "\(result)")
+        expectTrue(result.isRecorded, "\(result)")
+        expectEqual(result.errors.contains("\(name): the \(told)"), isTold, "\(result)")
       }
     }
   }
@@ -143,10 +143,10 @@ import Testing
     try capture.setPeriod(4096)
     capture.arm()
     try capture.setFreewheel(true)
-    try #require(capture.wait(untilFrames: 1))
+    try require(capture.wait(untilFrames: 1))
     let start = UInt32(at[1])! &- capture.firstFrame
-    try #require(start < 190 * server.rate, "the recorders were not ready in time")
-    try #require(capture.wait(untilFrames: Int(start) + server.rate, deadline: 60))
+    try require(start < 190 * server.rate, "the recorders were not ready in time")
+    try require(capture.wait(untilFrames: Int(start) + server.rate, deadline: 60))
     // In freewheel mode no client may leave the server.
     try capture.setFreewheel(false)
     let results = try recorders.map { recorder in
@@ -169,10 +169,10 @@ import Testing
       let recorder = try recordEmitter(file, on: server, in: folder)
       recorder.send(signal: signal)
       let result = try recorder.result()
-      #expect(result.isRecorded, "\(result)")
+      expectTrue(result.isRecorded, "\(result)")
       let (frames, _, wrong) = try emitted(file)
-      #expect(result.output.contains("a.wav: recorded \(frames) frames"), "\(result.output)")
-      if result.output.contains("overruns: 0") { #expect(wrong == 0) }
+      expectTrue(result.output.contains("a.wav: recorded \(frames) frames"), "\(result.output)")
+      if result.output.contains("overruns: 0") { expectEqual(wrong, 0) }
       withExtendedLifetime(emitter) {}
     }
   }
@@ -201,11 +201,11 @@ import Testing
         let result = try cuejack(
           "record",
           [file, "--server", server.name, "--seconds", "0.2"] + options + words.dropFirst())
-        #expect(result.isRecorded, "\(result)")
-        #expect(result.output.contains(": \(format)\n"), "\(words): \(result)")
+        expectTrue(result.isRecorded, "\(result)")
+        expectTrue(result.output.contains(": \(format)\n"), "\(words): \(result)")
         let info = try cuejack("info", [file])
         let coding = format.split(separator: ", ").dropLast(2).joined(separator: ", ")
-        #expect(info.output.contains("format:    \(coding)\n"), "\(words): \(info)")
+        expectTrue(info.output.contains("format:    \(coding)\n"), "\(words): \(info)")
       }
       for (words, reason) in [
         (["d.flac", "--bits", "32"], "FLAC keeps 16 or 24 bits of a sample, not 32"),
@@ -215,7 +215,7 @@ import Testing
         expectFailure(
           try cuejack("record", [file, "--server", server.name] + words.dropFirst()),
           [file, reason])
-        #expect(!FileManager.default.fileExists(atPath: file))
+        expectTrue(!FileManager.default.fileExists(atPath: file))
       }
     }
   }
@@ -228,10 +228,10 @@ import Testing
       let result = try cuejack(
         "record",
         [file, "--server", server.name, "--rate", "44100", "--seconds", "0.5", "--channels", "3"])
-      #expect(result.isRecorded, "\(result)")
-      #expect(result.output.contains("recorded 22050 frames"))
-      #expect(result.output.contains("not connected -> cuejack-record:in_3"))
-      #expect(try decoded(URL(fileURLWithPath: file)).count == 3 * 22_050)
+      expectTrue(result.isRecorded, "\(result)")
+      expectTrue(result.output.contains("recorded 22050 frames"))
+      expectTrue(result.output.contains("not connected -> cuejack-record:in_3"))
+      try expectEqual(decoded(URL(fileURLWithPath: file)).count, 3 * 22_050)
     }
   }
 
@@ -245,6 +245,6 @@ import Testing
   ])
   func wrongUsageIsExplained(arguments: [String]) throws {
     let result = try cuejack("record", arguments)
-    #expect(result.status == 64 && result.errors.contains("Usage: cuejack record"))
+    expectTrue(result.status == 64 && result.errors.contains("Usage: cuejack record"))
   }
 }

@@ -29,13 +29,13 @@ struct Recording {
     try connect(capture)
     capture.arm()
     try capture.setFreewheel(true)
-    try #require(capture.wait(untilFrames: 1))
+    try require(capture.wait(untilFrames: 1))
     let start = Int(at &- capture.firstFrame)
-    try #require(start < 12 * server.rate, "the players were not ready in time")
-    try #require(capture.wait(untilFrames: start + server.rate))
+    try require(start < 12 * server.rate, "the players were not ready in time")
+    try require(capture.wait(untilFrames: start + server.rate))
     capture.disarm()
     try capture.setFreewheel(false)
-    #expect(capture.gaps == [])
+    expectEqual(capture.gaps, [])
     results = try players.map { try Self.withoutHang($0.result()) }
     samples = (0..<channels).map { capture.samples(channel: $0) }
     self.start = start
@@ -55,14 +55,14 @@ struct Recording {
   ) {
     let heard = samples[channel]
     let first = expected.firstIndex { $0 != 0 } ?? 0
-    #expect(heard.firstIndex { $0 != 0 } == start + first, sourceLocation: location)
+    expectEqual(heard.firstIndex { $0 != 0 }, start + first, sourceLocation: location)
     let end = min(start + expected.count, heard.count)
     let wrong = zip(heard[start..<end], expected).enumerated().first { $1.0 != $1.1 }
-    #expect(wrong == nil, "frame after the start", sourceLocation: location)
-    #expect(end == start + expected.count, sourceLocation: location)
+    expectNil(wrong, "frame after the start", sourceLocation: location)
+    expectEqual(end, start + expected.count, sourceLocation: location)
     // A buffer that is no longer written would repeat.
     let late = heard[end...].indices.filter { heard[$0] != 0 }
-    #expect(
+    expectTrue(
       late.isEmpty, "it plays on: \(late.count) frames, \(late.first.map { $0 - end } ?? 0) after",
       sourceLocation: location)
   }

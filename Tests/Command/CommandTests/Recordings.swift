@@ -8,8 +8,8 @@ import Testing
 /// Returns the frame count that `cuejack info` shows.
 func shownFrames(_ file: String) throws -> Int {
   let info = try cuejack("info", ["--json", file])
-  #expect(info.status == 0 && info.errors == "", "\(info.errors)")
-  return try #require(
+  expectTrue(info.status == 0 && info.errors == "", "\(info.errors)")
+  return try require(
     info.output.firstMatch(of: #/"frames" : (\d+)/#).flatMap { Int($0.output.1) })
 }
 
@@ -21,7 +21,7 @@ func decoded<Sample>(_ file: URL, as format: String) throws -> [Sample] {
   let raw = file.appendingPathExtension("raw")
   let result = try run(
     "ffmpeg", ["-v", "error", "-y", "-i", file.path, "-f", format, raw.path])
-  #expect(
+  expectTrue(
     result.status == 0 && result.errors == "", "\(file.lastPathComponent): \(result.errors)")
   return try Data(contentsOf: raw).withUnsafeBytes { Array($0.bindMemory(to: Sample.self)) }
 }
@@ -30,7 +30,7 @@ func decoded<Sample>(_ file: URL, as format: String) throws -> [Sample] {
 /// frame, and how many samples differ from their frame's number.
 func emitted(_ file: String) throws -> (frames: Int, first: UInt32, wrong: Int) {
   let wave = try Data(contentsOf: URL(fileURLWithPath: file))
-  let head = try #require(wave.range(of: Data("data".utf8)))
+  let head = try require(wave.range(of: Data("data".utf8)))
   let sound = Data(wave[(head.upperBound + 4)...])
   let samples = sound.withUnsafeBytes { bytes in
     (0..<bytes.count / 4).map { bytes.loadUnaligned(fromByteOffset: 4 * $0, as: Float.self) }
@@ -67,7 +67,7 @@ func openedFrames(_ file: String) throws -> Int {
   let frames = try shownFrames(file)
   let probe = try run(
     "ffprobe", ["-v", "error", "-show_entries", "stream=codec_name", "-of", "csv=p=0", file])
-  #expect(probe.status == 0 && probe.output != "" && probe.errors == "", "\(file): \(probe)")
+  expectTrue(probe.status == 0 && probe.output != "" && probe.errors == "", "\(file): \(probe)")
   return frames
 }
 
@@ -75,7 +75,7 @@ func openedFrames(_ file: String) throws -> Int {
 func waitForSize(_ bytes: Int, of files: [String]) throws {
   let end = Date(timeIntervalSinceNow: 60)
   while files.contains(where: { size($0) < bytes }) {
-    try #require(Date() < end, "\(files) do not grow")
+    try require(Date() < end, "\(files) do not grow")
     usleep(5000)
   }
 }
@@ -84,9 +84,9 @@ func waitForSize(_ bytes: Int, of files: [String]) throws {
 func expectFailure(
   _ result: CommandResult, _ words: [String], _ location: SourceLocation = #_sourceLocation
 ) {
-  #expect(result.status == 1, "\(result.output)\(result.errors)", sourceLocation: location)
+  expectEqual(result.status, 1, "\(result.output)\(result.errors)", sourceLocation: location)
   let lines = result.errors.split(separator: "\n").filter { !$0.contains("were not recorded") }
-  #expect(
+  expectTrue(
     lines.contains { line in
       line.hasPrefix("cuejack: ") && words.allSatisfy { line.contains($0) }
     }, "\(words) in:\n\(result.errors)", sourceLocation: location)

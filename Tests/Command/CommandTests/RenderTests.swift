@@ -39,9 +39,9 @@ import Testing
       for (name, isTold) in [("out.m4a", true), ("out.wav", false)] {
         let out = folder.appendingPathComponent(name).path
         let result = try render([file.path], to: out)
-        #expect(result.status == 0, "\(result)")
+        expectEqual(result.status, 0, "\(result)")
         let told = "\(out): the channels have no roles; in AAC they become left, right, centre"
-        #expect(result.errors.contains(told) == isTold, "\(result)")
+        expectEqual(result.errors.contains(told), isTold, "\(result)")
       }
     }
   }
@@ -53,13 +53,14 @@ import Testing
       for end in ["wav", "aiff", "caf", "w64", "rf64", "au"] {
         let out = folder.appendingPathComponent("out.\(end)").path
         let result = try render([file.path], to: out)
-        #expect(result.status == 0 && result.errors == "", "\(result)")
-        #expect(result.output == "\(out): wrote 100003 frames\n")
+        expectTrue(result.status == 0 && result.errors == "", "\(result)")
+        expectEqual(result.output, "\(out): wrote 100003 frames\n")
         let bits = [.s16: "16", .s24: "24", .f32: "32"][coding]!
-        #expect(try samples(of: out) == interleaved(file.samples))
+        try expectEqual(samples(of: out), interleaved(file.samples))
         // sox does not support the other two.
         guard end != "rf64" && end != "w64" else { continue }
-        #expect(try info(out, "-r") == "48000" && info(out, "-c") == "2" && info(out, "-b") == bits)
+        expectTrue(
+          try info(out, "-r") == "48000" && info(out, "-c") == "2" && info(out, "-b") == bits)
       }
     }
   }
@@ -75,15 +76,15 @@ import Testing
       guard made.status == 0 else { throw SupportError(made.errors) }
       let out = folder.appendingPathComponent("out.wav").path
       let result = try render([tone, "--rate", rate, "--pitch", pitch], to: out)
-      #expect(result.status == 0 && result.errors == "", "\(result)")
+      expectTrue(result.status == 0 && result.errors == "", "\(result)")
       let heard = try samples(of: out)
       let expected = 144_000 / Double(rate)!
-      #expect(abs(Double(heard.count) - expected) <= 0.005 * expected)
+      expectTrue(abs(Double(heard.count) - expected) <= 0.005 * expected)
       // Count rising zero crossings in the middle half.
       let middle = heard[(heard.count / 4)..<(heard.count * 3 / 4)]
       let crossings = zip(middle, middle.dropFirst()).filter { $0 < 0 && $1 >= 0 }.count
       let found = Double(crossings) * 48_000 / Double(middle.count)
-      #expect(abs(found - hertz) <= 0.005 * hertz)
+      expectTrue(abs(found - hertz) <= 0.005 * hertz)
     }
   }
 
@@ -94,18 +95,18 @@ import Testing
       let short = try WaveFile("b.wav", in: folder, channels: 1, frames: 30_001, seed: 2)
       let out = folder.appendingPathComponent("out.wav").path
       let result = try render([long.path, short.path, "--volume", "0.5"], to: out)
-      #expect(result.status == 0, "\(result)")
+      expectEqual(result.status, 0, "\(result)")
       let mono = short.samples[0].map { $0 * 0.5 } + [Float](repeating: 0, count: 29_999)
       let expected = interleaved(long.samples.map { zip($0, mono).map { $0 * 0.5 + $1 } })
-      #expect(try samples(of: out) == expected)
+      try expectEqual(samples(of: out), expected)
       // With integers, twice the same signal clips.
       let loud = try WaveFile("c.wav", in: folder, frames: 1000, seed: 3)
       let clipped = folder.appendingPathComponent("clipped.aiff").path
       let second = try render([loud.path, loud.path], to: clipped)
       let sums = interleaved(loud.samples).map { $0 * 2 }
       let count = sums.count { $0 > 32767 / 32768 || $0 < -1 }
-      #expect(second.output == "\(clipped): wrote 1000 frames; clipped samples: \(count)\n")
-      #expect(try samples(of: clipped) == sums.map { min(max($0, -1), 32767 / 32768) })
+      expectEqual(second.output, "\(clipped): wrote 1000 frames; clipped samples: \(count)\n")
+      try expectEqual(samples(of: clipped), sums.map { min(max($0, -1), 32767 / 32768) })
     }
   }
 
@@ -126,9 +127,9 @@ import Testing
         let integer = (Double(sample) * fullScale).rounded(.toNearestOrEven)
         return integer > fullScale - 1 || integer < -fullScale
       }
-      #expect(count > 2)
-      #expect(
-        result.output == "\(out): wrote \(samples.count) frames; clipped samples: \(count)\n",
+      expectTrue(count > 2)
+      expectEqual(
+        result.output, "\(out): wrote \(samples.count) frames; clipped samples: \(count)\n",
         "\(result)")
     }
   }
@@ -140,7 +141,7 @@ import Testing
       let second = try WaveFile("b.wav", in: folder, rate: 44100, frames: 88_200)
       let out = folder.appendingPathComponent("out.wav").path
       let result = try render([first.path, second.path, "--seconds", "1"], to: out)
-      #expect(result.status == 0 && result.output.contains("wrote 48000 frames"), "\(result)")
+      expectTrue(result.status == 0 && result.output.contains("wrote 48000 frames"), "\(result)")
     }
   }
 
@@ -154,7 +155,7 @@ import Testing
           file.path, file.path, "--start", "0.1", "--end", "0.2", "--stagger", "0.25", "--fade-in",
           "0.05", "--pan", "0.5",
         ], to: out)
-      #expect(result.status == 0 && result.output.contains("wrote 16800 frames"), "\(result)")
+      expectTrue(result.status == 0 && result.output.contains("wrote 16800 frames"), "\(result)")
       var expected = [Float](repeating: 0, count: 2 * 16_800)
       for first in [0, 12_000] {
         for frame in 0..<4800 {
@@ -163,7 +164,7 @@ import Testing
           expected[2 * (first + frame) + 1] = file.samples[1][4800 + frame] * gain
         }
       }
-      #expect(try samples(of: out) == expected)
+      try expectEqual(samples(of: out), expected)
     }
   }
 
@@ -172,8 +173,8 @@ import Testing
       let file = try WaveFile("in.wav", in: folder, frames: 4800)
       func expectFailure(_ path: String, _ words: String, _ arguments: [String] = []) throws {
         let result = try render([file.path] + arguments, to: path)
-        #expect(result.status == 1 && result.output == "", "\(result)")
-        #expect(
+        expectTrue(result.status == 1 && result.output == "", "\(result)")
+        expectTrue(
           result.errors.hasPrefix("cuejack: \(path): ") && result.errors.contains(words),
           "\(result)")
       }
@@ -182,7 +183,7 @@ import Testing
       try expectFailure("/proc/out.wav", "cannot be written")
       let kept = try Data(contentsOf: URL(fileURLWithPath: file.path))
       try expectFailure(file.path, "already")
-      #expect(try Data(contentsOf: URL(fileURLWithPath: file.path)) == kept)
+      try expectEqual(Data(contentsOf: URL(fileURLWithPath: file.path)), kept)
       let directory = folder.appendingPathComponent("folder.wav")
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       try expectFailure(directory.path, "this is a directory", ["--force"])
@@ -194,34 +195,34 @@ import Testing
         "bash",
         ["-c", "ulimit -f 5; exec \"$0\" play \"$1\" --render \"$2\" --force", program, file.path]
           + [out])
-      #expect(full.status == 1 && full.errors.contains("\(out): the file cannot be written"))
-      #expect(text(of: URL(fileURLWithPath: out)) == "old")
-      #expect(
-        try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-          == ["folder.wav", "in.wav", "out.wav"])
+      expectTrue(full.status == 1 && full.errors.contains("\(out): the file cannot be written"))
+      expectEqual(text(of: URL(fileURLWithPath: out)), "old")
+      try expectEqual(
+        FileManager.default.contentsOfDirectory(atPath: folder.path).sorted(),
+        ["folder.wav", "in.wav", "out.wav"])
       try FileManager.default.removeItem(atPath: out)
-      #expect(try render([file.path], to: out).status == 0)
-      #expect(try render([file.path], to: out).status == 1)
-      #expect(try render([file.path, "--force"], to: out).status == 0)
+      try expectEqual(render([file.path], to: out).status, 0)
+      try expectEqual(render([file.path], to: out).status, 1)
+      try expectEqual(render([file.path, "--force"], to: out).status, 0)
       // The output can replace an input file.
       let louder = try render([out, out, "--force"], to: out)
-      #expect(louder.status == 0 && louder.output.contains("wrote 4800 frames"), "\(louder)")
-      #expect(try samples(of: out) != samples(of: file.path))
+      expectTrue(louder.status == 0 && louder.output.contains("wrote 4800 frames"), "\(louder)")
+      expectTrue(try samples(of: out) != samples(of: file.path))
       // With a damaged input, nothing is written.
       let cut = folder.appendingPathComponent("cut.wav")
       try kept.prefix(30).write(to: cut)
-      #expect(try render([cut.path], to: folder.path + "/cut-out.wav").status == 1)
-      #expect(!FileManager.default.fileExists(atPath: folder.path + "/cut-out.wav"))
+      try expectEqual(render([cut.path], to: folder.path + "/cut-out.wav").status, 1)
+      expectTrue(!FileManager.default.fileExists(atPath: folder.path + "/cut-out.wav"))
     }
   }
 
   @Test func whatNeedsAServerMakesNoSense() throws {
     for options in [["--at", "+1"], ["--server", "a"], ["--no-connect"], ["--connect", "a:b"]] {
       let result = try play(["a.wav", "--render", "b.wav"] + options)
-      #expect(result.status == 64 && result.errors.contains("\(options[0]) makes no sense"))
+      expectTrue(result.status == 64 && result.errors.contains("\(options[0]) makes no sense"))
     }
-    #expect(try play(["a.wav", "--force"]).status == 64)
-    #expect(try play(["a.wav", "--render", "b.wav", "--loop"]).status == 64)
+    try expectEqual(play(["a.wav", "--force"]).status, 64)
+    try expectEqual(play(["a.wav", "--render", "b.wav", "--loop"]).status, 64)
   }
 }
 

@@ -41,15 +41,15 @@ import Testing
     let stage = try Stage()
     _ = try stage.start("deck")
     let list = try stage.cuejack("osc")
-    #expect(list.status == 0, "\(list)")
+    expectEqual(list.status, 0, "\(list)")
     let lines = list.output.split(separator: "\n")
-    #expect(lines.count == 9)
-    #expect(lines[0] == "/cuejack/start (action): starts the number")
-    #expect(lines[4] == "/cuejack/tracks/1/gain f (parameter -90.0 … 12.0 dB): volume")
+    expectEqual(lines.count, 9)
+    expectEqual(lines[0], "/cuejack/start (action): starts the number")
+    expectEqual(lines[4], "/cuejack/tracks/1/gain f (parameter -90.0 … 12.0 dB): volume")
     let json = try stage.cuejack("osc", "deck", "--json")
     let nodes = try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [[String: Any]]
-    #expect(nodes?.count == 9 && nodes?[2]["address"] as? String == "/cuejack/locate")
-    #expect(nodes?[2]["types"] as? String == "d" && nodes?[2]["highest"] as? Double == 3600)
+    expectTrue(nodes?.count == 9 && nodes?[2]["address"] as? String == "/cuejack/locate")
+    expectTrue(nodes?[2]["types"] as? String == "d" && nodes?[2]["highest"] as? Double == 3600)
   }
 
   @Test func valuesAreReadAndSet() throws {
@@ -59,35 +59,37 @@ import Testing
       "set", "deck", "tracks/1/gain=-6.5", "/cuejack/tracks/1/mute=on", "title=a = b, c",
       "number=7",
       "locate=12.5", "start")
-    #expect(result.status == 0 && result.output.isEmpty && result.errors.isEmpty, "\(result)")
+    expectTrue(result.status == 0 && result.output.isEmpty && result.errors.isEmpty, "\(result)")
     // The command ends when the session has done everything.
-    #expect(
-      text(of: session.output).split(separator: "\n").dropFirst() == [
+    expectEqual(
+      text(of: session.output).split(separator: "\n").dropFirst(),
+      [
         "set /cuejack/tracks/1/gain -6.5", "set /cuejack/tracks/1/mute true",
         "set /cuejack/title a = b, c", "set /cuejack/number 7", "perform /cuejack/locate 12.5",
         "perform /cuejack/start ",
       ])
     let values = try stage.cuejack("osc", "deck", "tracks/1/*")
-    #expect(
-      values.output == """
-        /cuejack/tracks/1/gain -6.5
-        /cuejack/tracks/1/mute true
-        /cuejack/tracks/1/peak -6.0, -12.0
+    expectEqual(
+      values.output,
+      """
+      /cuejack/tracks/1/gain -6.5
+      /cuejack/tracks/1/mute true
+      /cuejack/tracks/1/peak -6.0, -12.0
 
-        """, "\(values)")
+      """, "\(values)")
     // Ranges of faders and patterns are taken as over OSC, and a query performs nothing.
     let more = try stage.cuejack("set", "deck", "tracks/1/gain/-60..6=0.5", "tracks/*/mute=off")
-    #expect(more.status == 0 && more.errors.isEmpty, "\(more)")
-    #expect(
+    expectTrue(more.status == 0 && more.errors.isEmpty, "\(more)")
+    expectTrue(
       text(of: session.output).hasSuffix(
         "set /cuejack/tracks/1/gain -27.0\nset /cuejack/tracks/1/mute false\n"))
     let all = try stage.cuejack("osc", "deck", "*")
-    #expect(all.status == 0 && all.output.contains("/cuejack/number 7\n"), "\(all)")
-    #expect(
+    expectTrue(all.status == 0 && all.output.contains("/cuejack/number 7\n"), "\(all)")
+    expectTrue(
       !all.output.contains("start") && !text(of: session.output).contains("perform /cuejack/stop"))
-    #expect(try stage.cuejack("set", "deck", "stop").status == 0)
-    #expect(session.child.wait(seconds: 60) == 0)
-    #expect(try stage.cuejack("osc").errors == "cuejack: no session is running\n")
+    try expectEqual(stage.cuejack("set", "deck", "stop").status, 0)
+    expectEqual(session.child.wait(seconds: 60), 0)
+    try expectEqual(stage.cuejack("osc").errors, "cuejack: no session is running\n")
   }
 
   @Test(arguments: [
@@ -110,31 +112,32 @@ import Testing
     let stage = try Stage()
     let session = try stage.start("deck")
     let result = try stage.cuejack("set", "deck", "number=5", target)
-    #expect(result.status == 1 && result.errors == "cuejack: \(message)\n", "\(result)")
-    #expect(!text(of: session.output).contains("set "))
+    expectTrue(result.status == 1 && result.errors == "cuejack: \(message)\n", "\(result)")
+    expectTrue(!text(of: session.output).contains("set "))
   }
 
   @Test func oneOfSeveralSessionsIsChosenByItsClient() throws {
     let stage = try Stage()
     let (first, second) = (try stage.start("deck"), try stage.start("mixer"))
     let list = try stage.cuejack("osc")
-    #expect(list.status == 1)
-    #expect(
+    expectEqual(list.status, 1)
+    expectTrue(
       list.errors.contains(
         "“deck” on the JACK server “none”: process \(first.child.processIdentifier)"))
-    #expect(list.errors.contains("cuejack: several sessions are running: name the client of one"))
-    #expect(try stage.cuejack("set", "mixer", "number=3").status == 0)
-    #expect(text(of: second.output).contains("set /cuejack/number 3"))
-    #expect(!text(of: first.output).contains("set"))
+    expectTrue(
+      list.errors.contains("cuejack: several sessions are running: name the client of one"))
+    try expectEqual(stage.cuejack("set", "mixer", "number=3").status, 0)
+    expectTrue(text(of: second.output).contains("set /cuejack/number 3"))
+    expectTrue(!text(of: first.output).contains("set"))
     let wrong = try stage.cuejack("set", "nobody", "start")
-    #expect(
+    expectTrue(
       wrong.status == 1
         && wrong.errors.contains("no running session has the client or the folder “nobody”"))
     let server = try stage.cuejack("osc", "deck", "--server", "another")
-    #expect(server.status == 1 && server.errors == "cuejack: no session is running\n")
+    expectTrue(server.status == 1 && server.errors == "cuejack: no session is running\n")
     // Graphs and sessions are apart.
     let graph = try stage.cuejack("graph")
-    #expect(graph.errors == "cuejack: no graph is running\n", "\(graph)")
+    expectEqual(graph.errors, "cuejack: no graph is running\n", "\(graph)")
   }
 
   @Test func aKilledSessionIsNoLongerFound() throws {
@@ -143,9 +146,9 @@ import Testing
     session.child.send(signal: SIGKILL)
     _ = session.child.wait(seconds: 60)
     let result = try stage.cuejack("set", "deck", "start")
-    #expect(result.status == 1 && result.errors == "cuejack: no session is running\n")
+    expectTrue(result.status == 1 && result.errors == "cuejack: no session is running\n")
     let folder = stage.folder.appendingPathComponent("cuejack-\(getuid())/sessions").path
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+    try expectEqual(FileManager.default.contentsOfDirectory(atPath: folder), [])
   }
 
   @Test func aStoppedSessionIsReported() throws {
@@ -154,8 +157,8 @@ import Testing
     stop(session.child.processIdentifier)
     defer { session.child.send(signal: SIGCONT) }
     let result = try stage.cuejack("set", "deck", "start")
-    #expect(result.status == 1)
-    #expect(
+    expectEqual(result.status, 1)
+    expectTrue(
       result.errors.contains("does not answer") && result.errors.contains("no session is running"))
   }
 }

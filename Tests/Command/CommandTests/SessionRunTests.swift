@@ -7,7 +7,7 @@ import Testing
   @Test(arguments: ["duo", "mix", "record"]) func anExampleRuns(name: String) throws {
     try withTemporaryFolder { folder in
       let demo = folder.appendingPathComponent("demo")
-      #expect(try cuejack("demo", [demo.path]).status == 0)
+      try expectEqual(cuejack("demo", [demo.path]).status, 0)
       let session = folder.appendingPathComponent(name)
       try FileManager.default.copyItem(
         at: repository.appendingPathComponent("sessions/\(name)"), to: session)
@@ -22,13 +22,14 @@ import Testing
           "--threads", "2",
         ],
         environment: environment)
-      #expect(
+      expectTrue(
         result.status == 0
           && result.errors.split(separator: "\n").allSatisfy { $0.contains("recorded") },
         "\(result)")
       if name == "record" {
         let info = try run(cuejack, ["info", "\(session.path)/takes/take.wav"])
-        #expect(info.output.contains("channels:  2") && info.output.contains("24-bit"), "\(info)")
+        expectTrue(
+          info.output.contains("channels:  2") && info.output.contains("24-bit"), "\(info)")
       }
     }
   }
@@ -39,22 +40,22 @@ import Testing
       let made = try run(
         "ffmpeg",
         ["-v", "error", "-f", "lavfi", "-i", "sine=r=48000:d=1", "-c:a", "alac", path.path])
-      #expect(made.status == 0, "\(made)")
+      expectEqual(made.status, 0, "\(made)")
       var bytes = try Data(contentsOf: path)
-      let start = try #require(bytes.range(of: Data("mdat".utf8))).upperBound
+      let start = try require(bytes.range(of: Data("mdat".utf8))).upperBound
       bytes.replaceSubrange(start + 9000..<start + 9300, with: Data(repeating: 0x55, count: 300))
       try bytes.write(to: path)
       let session = folder.appendingPathComponent("song").path
       let new = try cuejack("session", ["new", session, path.path], environment: ["NSM_URL": ""])
-      #expect(new.status == 0, "\(new)")
+      expectEqual(new.status, 0, "\(new)")
       let jack = try JackDaemon(rate: 48000, period: 1024)
       let ran = try cuejack(
         "session", ["run", session, "--server", jack.name, "--play", "--once", "--no-remote"],
         environment: ["NSM_URL": ""])
-      #expect(ran.status == 1 && ran.errors.contains("a.m4a: 0."), "\(ran)")
+      expectTrue(ran.status == 1 && ran.errors.contains("a.m4a: 0."), "\(ran)")
       let output = folder.appendingPathComponent("song.wav").path
       let rendered = try cuejack("session", ["render", session, "--output", output])
-      #expect(rendered.status == 1 && rendered.errors.contains(" s missing "), "\(rendered)")
+      expectTrue(rendered.status == 1 && rendered.errors.contains(" s missing "), "\(rendered)")
     }
   }
 
@@ -63,21 +64,22 @@ import Testing
     try withTemporaryFolder { folder in
       let file = try WaveFile("a.wav", in: folder, frames: 4800)
       let (empty, mixed) = (folder.path + "/empty", folder.path + "/mixed")
-      #expect(try cuejack("session", ["new", empty]).status == 0)
-      #expect(try cuejack("session", ["new", mixed, file.path, file.path]).status == 0)
+      try expectEqual(cuejack("session", ["new", empty]).status, 0)
+      try expectEqual(cuejack("session", ["new", mixed, file.path, file.path]).status, 0)
       let groups = [
         "tracks[1].file=gone.wav", "groups+={name: 'x', tracks: ['a']}",
       ]
-      #expect(try cuejack("session", ["set", mixed] + groups).status == 0)
+      try expectEqual(cuejack("session", ["set", mixed] + groups).status, 0)
       let jack = try JackDaemon(rate: 48000, period: 256)
       for session in [empty, mixed] {
         let result = try cuejack(
           "session", ["run", session, "--server", jack.name, "--play", "--once", "--no-remote"],
           environment: ["NSM_URL": ""])
         let isEmpty = session == empty
-        #expect(result.status == (isEmpty ? 0 : 1), "\(session): \(result)")
-        #expect(result.errors.contains("there is no \(mixed)/gone.wav") != isEmpty, "\(result)")
-        #expect(result.errors.contains("cuejack session add \(empty) FILE") == isEmpty, "\(result)")
+        expectEqual(result.status, (isEmpty ? 0 : 1), "\(session): \(result)")
+        expectTrue(result.errors.contains("there is no \(mixed)/gone.wav") != isEmpty, "\(result)")
+        expectEqual(
+          result.errors.contains("cuejack session add \(empty) FILE"), isEmpty, "\(result)")
       }
     }
   }
@@ -91,15 +93,15 @@ import Testing
         try WaveFile("cut.wav", in: folder, frames: 9600)
       )
       let session = folder.path + "/song"
-      #expect(try cuejack("session", ["new", session, gone.path, cut.path]).status == 0)
+      try expectEqual(cuejack("session", ["new", session, gone.path, cut.path]).status, 0)
       try FileManager.default.removeItem(atPath: gone.path)
       let bytes = try Data(contentsOf: URL(fileURLWithPath: cut.path))
       try bytes.dropLast(bytes.count / 2).write(to: URL(fileURLWithPath: cut.path))
       let output = folder.path + "/song.wav"
       let rendered = try cuejack("session", ["render", session, "--output", output])
       let words = ["there is no \(gone.path)", "cut.wav: the file is cut short"]
-      #expect(rendered.status == 1 && words.allSatisfy(rendered.errors.contains), "\(rendered)")
-      #expect(FileManager.default.fileExists(atPath: output))
+      expectTrue(rendered.status == 1 && words.allSatisfy(rendered.errors.contains), "\(rendered)")
+      expectTrue(FileManager.default.fileExists(atPath: output))
       let jack = try JackDaemon(rate: 48000, period: 256)
       let running = try Playing(
         "session", ["run", session, "--server", jack.name, "--no-connect"], in: folder,
@@ -108,13 +110,13 @@ import Testing
       for (number, words) in words.enumerated() {
         let failure = try cuejack(
           "osc", [session, "tracks/\(number + 1)/failure"], environment: environment)
-        #expect(failure.output.contains(words), "\(failure)")
+        expectTrue(failure.output.contains(words), "\(failure)")
       }
       running.send(signal: SIGTERM)
       let result = try running.result()
-      #expect(result.status == 1, "\(result)")
+      expectEqual(result.status, 1, "\(result)")
       for words in words {
-        #expect(result.errors.components(separatedBy: words).count == 2, "\(result)")
+        expectEqual(result.errors.components(separatedBy: words).count, 2, "\(result)")
       }
     }
   }
@@ -126,7 +128,7 @@ import Testing
       let jack = try JackDaemon(rate: 48000, period: 1024)
       func start(_ name: String, port: String) throws -> Playing {
         let session = "\(folder.path)/\(name)"
-        #expect(try cuejack("session", ["new", session, file.path]).status == 0)
+        try expectEqual(cuejack("session", ["new", session, file.path]).status, 0)
         let running = try Playing(
           "session", ["run", session, "--server", jack.name, "--no-connect", "--port", port],
           in: folder, environment: environment)
@@ -134,16 +136,16 @@ import Testing
         return running
       }
       let first = try start("first", port: "0")
-      let port = try #require(first.output.firstMatch(of: /UDP port (\d+)/)?.output.1)
+      let port = try require(first.output.firstMatch(of: /UDP port (\d+)/)?.output.1)
       let second = try start("second", port: String(port))
-      #expect(
+      expectTrue(
         second.errors.contains("\(port)")
           && second.errors.contains("remote control is on UDP port"),
         "\(second.errors)")
       for (name, running) in [("first", first), ("second", second)] {
         let quit = try cuejack("set", [name, "quit"], environment: environment)
-        #expect(quit.status == 0, "\(quit)")
-        #expect(try running.result().status == 0)
+        expectEqual(quit.status, 0, "\(quit)")
+        try expectEqual(running.result().status, 0)
       }
     }
   }
@@ -155,20 +157,20 @@ import Testing
     ["save", "--server", "a", "--server", "b"],
   ]) func anOptionThatIsGivenTwiceIsRefused(words: [String]) throws {
     let result = try cuejack("session", words)
-    #expect(result.status == 64 && result.errors.contains(" is given twice"), "\(result)")
+    expectTrue(result.status == 64 && result.errors.contains(" is given twice"), "\(result)")
   }
 
   @Test func anArmedRecordingWithoutAFrameIsToldAndAQuitIsNoFailure() throws {
     try withTemporaryFolder { folder in
       let session = folder.path + "/take"
-      #expect(try cuejack("session", ["new", session]).status == 0)
+      try expectEqual(cuejack("session", ["new", session]).status, 0)
       let set = try cuejack(
         "session",
         [
           "set", session,
           "recordings+={name: 'a', file: 'a.wav', ports: ['system:capture_1'], armed: true}",
         ])
-      #expect(set.status == 0, "\(set)")
+      expectEqual(set.status, 0, "\(set)")
       let jack = try JackDaemon(rate: 48000, period: 1024)
       let running = try Playing(
         "session", ["run", session, "--server", jack.name], in: folder,
@@ -177,12 +179,11 @@ import Testing
       let start = try cuejack(
         "set", [session, "start/at=9000000000"],
         environment: ["XDG_RUNTIME_DIR": folder.path])
-      #expect(start.status == 0, "\(start)")
-      #expect(
-        try cuejack("set", [session, "quit"], environment: ["XDG_RUNTIME_DIR": folder.path]).status
-          == 0)
+      expectEqual(start.status, 0, "\(start)")
+      try expectEqual(
+        cuejack("set", [session, "quit"], environment: ["XDG_RUNTIME_DIR": folder.path]).status, 0)
       let result = try running.result()
-      #expect(
+      expectTrue(
         result.status == 0 && result.errors.contains("recordings[a]: nothing was recorded"),
         "\(result)")
     }
@@ -196,7 +197,7 @@ import Testing
       let environment = ["NSM_URL": "", "XDG_RUNTIME_DIR": folder.path]
       func ok(_ subcommand: String, _ words: [String]) throws {
         let result = try cuejack(subcommand, words, environment: environment)
-        #expect(result.status == 0, "\(words): \(result)")
+        expectEqual(result.status, 0, "\(words): \(result)")
       }
       try ok("session", ["new", session, file.path])
       try ok("session", ["set", session, "tracks/a/chain+={id: 'amp', uri: 'eg-amp'}"])
@@ -215,21 +216,21 @@ import Testing
       try ok("session", ["save", session])
       let saved = try String(contentsOfFile: session + "/session.json", encoding: .utf8)
       for words in ["\"gain\" : -7", "\"gain\" : -3", "\"mute\" : true", "\"uri\" : \"eg-amp\""] {
-        #expect(saved.contains(words), "\(saved)")
+        expectTrue(saved.contains(words), "\(saved)")
       }
       let wrong = try cuejack("set", [session, "tracks/b/gain=1"], environment: environment)
-      #expect(
+      expectTrue(
         wrong.status == 1
           && wrong.errors.contains("tracks/b/gain: the session has no such address"),
         "\(wrong)")
       for target in ["tracks[a].fadeIn=1", "sampleRate=44100"] {
         let later = try cuejack("set", [session, target], environment: environment)
-        #expect(
+        expectTrue(
           later.status == 1 && later.errors.contains("it takes effect with the next run only"),
           "\(later)")
       }
       try ok("set", [session, "quit"])
-      #expect(try running.result().status == 0)
+      try expectEqual(running.result().status, 0)
     }
   }
 
@@ -241,7 +242,7 @@ import Testing
       let session = folder.appendingPathComponent("take").path
       let environment = ["NSM_URL": ""]
       let made = try cuejack("session", ["new", session, file.path], environment: environment)
-      #expect(made.status == 0, "\(made)")
+      expectEqual(made.status, 0, "\(made)")
       let jack = try JackDaemon(rate: 48000, period: 1024)
       let running = try Playing(
         "session",
@@ -255,9 +256,9 @@ import Testing
       let names = (2..<1 + min(count, processors)).map { "graph-\($0)" }
       // A thread takes its name when it runs for the first time. One that should not be there has time for that.
       if names.isEmpty { usleep(300_000) }
-      #expect(waits { helpers() == names }, "\(helpers())")
+      expectTrue(waits { helpers() == names }, "\(helpers())")
       running.send(signal: SIGTERM)
-      #expect(try running.result().status == 128 + SIGTERM)
+      try expectEqual(running.result().status, 128 + SIGTERM)
     }
   }
 }

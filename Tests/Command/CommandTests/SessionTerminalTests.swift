@@ -55,13 +55,13 @@ import Testing
     /// The session as it is saved.
     func saved() throws -> [String: Any] {
       let data = try Data(contentsOf: URL(fileURLWithPath: "\(session)/session.json"))
-      return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+      return try require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
     }
   }
 
   @Test func keysRunTheSession() throws {
     let stage = try Stage()
-    #expect(!stage.terminal.isCooked)
+    expectTrue(!stage.terminal.isCooked)
     try stage.press(" ", shows: "playing 0:0")
     try stage.press("p", shows: "paused")
     try stage.press("0", shows: "paused 0:00")
@@ -80,12 +80,12 @@ import Testing
     try stage.press("w", shows: "playing")
     try stage.press(" ", shows: "take.wav: recorded ")
     stage.terminal.type("q")
-    #expect(stage.terminal.wait(seconds: 30) == 0)
-    #expect(stage.terminal.isCooked)
-    let tracks = try #require(try stage.saved()["tracks"] as? [[String: Any]])
-    #expect(tracks[0]["mute"] as? Bool == true)
-    #expect(tracks[1]["solo"] as? Bool == true && tracks[1]["gain"] as? Int == -1)
-    #expect(FileManager.default.fileExists(atPath: "\(stage.session)/take.wav"))
+    expectEqual(stage.terminal.wait(seconds: 30), 0)
+    expectTrue(stage.terminal.isCooked)
+    let tracks = try require(try stage.saved()["tracks"] as? [[String: Any]])
+    expectEqual(tracks[0]["mute"] as? Bool, true)
+    expectTrue(tracks[1]["solo"] as? Bool == true && tracks[1]["gain"] as? Int == -1)
+    expectTrue(FileManager.default.fileExists(atPath: "\(stage.session)/take.wav"))
   }
 
   @Test func theDisplayFitsASmallTerminal() throws {
@@ -97,17 +97,17 @@ import Testing
     let shown = stage.terminal.text.components(separatedBy: "playing 0:00").dropFirst().joined()
     let lines = shown.components(separatedBy: CharacterSet(charactersIn: "\r\n"))
       .map { $0.replacing(#/\x1B\[\d*[A-Z]/#, with: "") }
-    #expect(lines.contains { $0.contains("playing 0:01") }, "\(lines)")
-    #expect(lines.allSatisfy { $0.count < 30 }, "\(lines)")
+    expectTrue(lines.contains { $0.contains("playing 0:01") }, "\(lines)")
+    expectTrue(lines.allSatisfy { $0.count < 30 }, "\(lines)")
     stage.terminal.type("q")
-    #expect(stage.terminal.wait(seconds: 30) == 0)
+    expectEqual(stage.terminal.wait(seconds: 30), 0)
   }
 
   @Test func aStoppedSessionLeavesTheTerminalAndTakesItAgain() throws {
     let stage = try Stage()
     stage.terminal.type("\u{1A}")
     try wait(for: "the stop") { stage.terminal.state == "T" }
-    #expect(stage.terminal.isCooked)
+    expectTrue(stage.terminal.isCooked)
     stage.terminal.clear()
     stage.terminal.send(signal: SIGCONT)
     try wait(for: "the terminal") { !stage.terminal.isCooked }
@@ -115,8 +115,8 @@ import Testing
     try stage.shows("stopped 0:00")
     try stage.press("m", shows: "M-")
     stage.terminal.type("q")
-    #expect(stage.terminal.wait(seconds: 30) == 0)
-    #expect(stage.terminal.isCooked)
+    expectEqual(stage.terminal.wait(seconds: 30), 0)
+    expectTrue(stage.terminal.isCooked)
   }
 
   /// Ctrl-S stops the terminal's output, and nothing else.
@@ -137,8 +137,8 @@ import Testing
       try run(cuejack, ["session", "show", stage.session]).output.contains("muted")
     }
     stage.terminal.send(signal: SIGTERM)
-    #expect(stage.terminal.wait(seconds: 30) == 128 + SIGTERM)
-    #expect(stage.terminal.isCooked)
+    expectEqual(stage.terminal.wait(seconds: 30), 128 + SIGTERM)
+    expectTrue(stage.terminal.isCooked)
   }
 
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGSEGV, SIGABRT, SIGILL])
@@ -146,11 +146,11 @@ import Testing
     let stage = try Stage()
     try stage.press("m", shows: "M-")
     stage.terminal.send(signal: signal)
-    #expect(stage.terminal.wait(seconds: 30) == 128 + signal)
-    #expect(stage.terminal.isCooked)
+    expectEqual(stage.terminal.wait(seconds: 30), 128 + signal)
+    expectTrue(stage.terminal.isCooked)
     // The edit that was not saved is in the journal, or was saved by an orderly end.
     let read = try run(
       builtProduct(named: "cuejack").path, ["session", "show", stage.session])
-    #expect(read.status == 0 && read.output.contains("muted"), "\(read)")
+    expectTrue(read.status == 0 && read.output.contains("muted"), "\(read)")
   }
 }

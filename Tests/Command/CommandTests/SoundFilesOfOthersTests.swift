@@ -8,7 +8,7 @@ import Testing
   /// Runs `ffmpeg`.
   private func ffmpeg(_ arguments: [String]) throws {
     let result = try run("ffmpeg", ["-v", "error", "-y", "-nostdin"] + arguments)
-    try #require(result.status == 0, "\(arguments): \(result.errors)")
+    try require(result.status == 0, "\(arguments): \(result.errors)")
   }
 
   private func chunk(_ id: String, _ bytes: [UInt8]) -> [UInt8] {
@@ -30,9 +30,9 @@ import Testing
 
   private func info(_ path: String) throws -> [String: Any] {
     let result = try cuejack("info", [path, "--json"])
-    try #require(result.status == 0, "\(result)")
+    try require(result.status == 0, "\(result)")
     let all = try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [[String: Any]]
-    return try #require(all?.first)
+    return try require(all?.first)
   }
 
   private func tags(_ path: String) throws -> [String: String] {
@@ -63,34 +63,34 @@ import Testing
         chunk("LIST", Array("INFO".utf8) + chunk("INAM", bytes + [0]) + chunk("IENG", bytes + [0]))
       }
       let old = try wave("old.wav", in: folder, list(latin))
-      #expect(try tags(old)["title"] == title)
+      try expectEqual(tags(old)["title"], title)
       let new = try wave("new.wav", in: folder, list(Array("Café Мир".utf8)))
-      #expect(try tags(new)["title"] == "Café Мир")
+      try expectEqual(tags(new)["title"], "Café Мир")
       let quotes = try wave("quotes.wav", in: folder, list([0x93, 0x80, 0x94]))
-      #expect(try tags(quotes)["title"] == "“€”")
+      try expectEqual(tags(quotes)["title"], "“€”")
       for end in ["wav", "rf64", "flac", "m4a", "mp3", "ogg", "opus", "caf", "aiff"] {
         let out = folder.path + "/out.\(end)"
-        #expect(try cuejack("convert", [old, out]).status == 0)
-        #expect(try tags(out)["title"] == title, "\(end)")
-        if end != "caf" { #expect(try probed(out) == title, "\(end)") }
+        try expectEqual(cuejack("convert", [old, out]).status, 0)
+        try expectEqual(tags(out)["title"], title, "\(end)")
+        if end != "caf" { try expectEqual(probed(out), title, "\(end)") }
       }
       // The engineer has no key in info dictionaries.
-      #expect(try probed(folder.path + "/out.wav", "IENG") == title)
+      try expectEqual(probed(folder.path + "/out.wav", "IENG"), title)
       // ID3v1 is ISO 8859-1, AIFF of the Macintosh is in its own encoding.
       let mp3 = folder.path + "/v1.mp3"
       try ffmpeg(["-i", old, "-map_metadata", "-1", "-id3v2_version", "0", mp3])
       var v1 = Array("TAG".utf8) + latin
       v1 += [UInt8](repeating: 0, count: 127 - v1.count) + [17]
       try (Data(contentsOf: URL(fileURLWithPath: mp3)) + v1).write(to: URL(fileURLWithPath: mp3))
-      #expect(try tags(mp3)["title"] == title)
+      try expectEqual(tags(mp3)["title"], title)
       let aiff = folder.path + "/out.aiff"
       var bytes = try Data(contentsOf: URL(fileURLWithPath: aiff))
-      let place = try #require(bytes.range(of: Data(title.utf8)))
+      let place = try require(bytes.range(of: Data(title.utf8)))
       let roman: [UInt8] =
         Array("Caf".utf8) + [0x8E] + Array(" M".utf8) + [0x9F] + Array("ller  ".utf8)
       bytes.replaceSubrange(place, with: roman)
       try bytes.write(to: URL(fileURLWithPath: aiff))
-      #expect(try tags(aiff)["title"] == title + "  ")
+      try expectEqual(tags(aiff)["title"], title + "  ")
     }
   }
 
@@ -116,24 +116,24 @@ import Testing
           + chunk("LIST", Array("INFO".utf8) + chunk("ICRD", Array("2001".utf8) + [0])))
       let out = folder.path + "/out.wav"
       let kept = try cuejack("convert", [input, out, "--verbose"])
-      #expect(kept.status == 0 && kept.errors == "", "\(kept)")
+      expectTrue(kept.status == 0 && kept.errors == "", "\(kept)")
       let bytes = try Data(contentsOf: URL(fileURLWithPath: out))
       for (id, content) in others {
-        #expect(bytes.range(of: Data(chunk(id, content))) != nil, "\(id)")
+        expectTrue(bytes.range(of: Data(chunk(id, content))) != nil, "\(id)")
       }
-      let broadcast = try #require(try info(out)["broadcast"] as? [String: Any])
-      #expect((broadcast["loudness"] as? [String: Double]) == ["integrated": -23])
-      #expect((broadcast["materialID"] as? String)?.hasPrefix("01020304") == true)
+      let broadcast = try require(try info(out)["broadcast"] as? [String: Any])
+      expectEqual((broadcast["loudness"] as? [String: Double]), ["integrated": -23])
+      expectEqual((broadcast["materialID"] as? String)?.hasPrefix("01020304"), true)
       // A part has another loudness.
-      #expect(try cuejack("convert", [input, out, "--start", "0.01", "--force"]).status == 0)
-      let part = try #require(try info(out)["broadcast"] as? [String: Any])
-      #expect(part["loudness"] == nil && part["description"] as? String == "Note")
+      try expectEqual(cuejack("convert", [input, out, "--start", "0.01", "--force"]).status, 0)
+      let part = try require(try info(out)["broadcast"] as? [String: Any])
+      expectTrue(part["loudness"] == nil && part["description"] as? String == "Note")
       let lost = try cuejack("convert", [input, folder.path + "/out.aiff", "--verbose"])
-      #expect(
-        lost.errors
-          == "cuejack: \(input): not kept in the new file: tag “year”, chunk 'iXML', chunk 'inst', "
+      expectEqual(
+        lost.errors,
+        "cuejack: \(input): not kept in the new file: tag “year”, chunk 'iXML', chunk 'inst', "
           + "chunk 'axml', chunk 'bext'\n")
-      #expect(try cuejack("convert", [input, folder.path + "/quiet.aiff"]).errors == "")
+      try expectEqual(cuejack("convert", [input, folder.path + "/quiet.aiff"]).errors, "")
     }
   }
 
@@ -173,15 +173,15 @@ import Testing
       let six = try tones("six.wav", "6c", 6, in: folder)
       let (opus, out) = (folder.path + "/a.opus", folder.path + "/a.wav")
       try ffmpeg(["-i", six, "-c:a", "libopus", "-mapping_family", "255", opus])
-      #expect(try cuejack("convert", [opus, out]).status == 0)
-      #expect(try heard(out, 6) == Array(0..<6))
-      #expect(try layout(opus) == nil)
+      try expectEqual(cuejack("convert", [opus, out]).status, 0)
+      try expectEqual(heard(out, 6), Array(0..<6))
+      try expectNil(layout(opus))
       // Family 1 has Vorbis's order.
       let surround = try tones("surround.wav", "5.1", 6, in: folder)
       try ffmpeg(["-i", surround, "-c:a", "libopus", opus])
-      #expect(try cuejack("convert", [opus, out, "--force"]).status == 0)
-      #expect(try heard(out, 6) == Array(0..<6))
-      #expect(try layout(opus)?.first == "left")
+      try expectEqual(cuejack("convert", [opus, out, "--force"]).status, 0)
+      try expectEqual(heard(out, 6), Array(0..<6))
+      try expectEqual(layout(opus)?.first, "left")
     }
   }
 
@@ -221,31 +221,31 @@ import Testing
       for (input, count, name, options, roles, words) in cases {
         let out = folder.path + "/" + name
         let result = try cuejack("convert", [input, out] + options)
-        #expect(result.status == 0)
-        #expect(
-          result.errors == (words == "" ? "" : "cuejack: \(out): \(words)\n"), "\(name)")
-        #expect(try layout(out) == roles, "\(name)")
+        expectEqual(result.status, 0)
+        expectEqual(
+          result.errors, (words == "" ? "" : "cuejack: \(out): \(words)\n"), "\(name)")
+        try expectEqual(layout(out), roles, "\(name)")
         // An encoder takes high tones out of the channel for low frequencies.
         if name != "b.ogg", name != "c.m4a" {
-          #expect(try heard(out, count) == Array(0..<count), "\(name)")
+          try expectEqual(heard(out, count), Array(0..<count), "\(name)")
         }
         // Back in a WAVE file, each channel is where its role is.
         let back = folder.path + "/back.wav"
-        #expect(try cuejack("convert", [out, back, "--force"]).status == 0)
-        #expect(try layout(back) == roles, "\(name)")
+        try expectEqual(cuejack("convert", [out, back, "--force"]).status, 0)
+        try expectEqual(layout(back), roles, "\(name)")
       }
       // A file whose channels are in another order than that of WAVE files.
       let (caf, back) = (folder.path + "/order.caf", folder.path + "/order.wav")
       let plain = try tones("plain.wav", "5.0", 5, in: folder)
-      #expect(try cuejack("convert", [plain, caf]).status == 0)
+      try expectEqual(cuejack("convert", [plain, caf]).status, 0)
       var bytes = try Data(contentsOf: URL(fileURLWithPath: caf))
-      let place = try #require(bytes.range(of: Data("chan".utf8)))
+      let place = try require(bytes.range(of: Data("chan".utf8)))
       // Centre, left, right, left surround, right surround.
       bytes.replaceSubrange(place.upperBound + 8..<place.upperBound + 12, with: [0, 120, 0, 5])
       try bytes.write(to: URL(fileURLWithPath: caf))
-      #expect(try cuejack("convert", [caf, back]).status == 0)
-      #expect(try heard(back, 5) == [1, 2, 0, 3, 4])
-      #expect(try layout(back) == layout(plain))
+      try expectEqual(cuejack("convert", [caf, back]).status, 0)
+      try expectEqual(heard(back, 5), [1, 2, 0, 3, 4])
+      try expectEqual(layout(back), layout(plain))
     }
   }
 
@@ -254,11 +254,11 @@ import Testing
       let path = folder.path + "/many.wav"
       let made = try run(
         "sox", ["-n", "-r", "48000", "-c", "70", path, "synth", "0.01", "sine", "300"])
-      try #require(made.status == 0, "\(made)")
+      try require(made.status == 0, "\(made)")
       let result = try cuejack("convert", [path, folder.path + "/out.wav"])
-      #expect(result.status == 1)
-      #expect(
-        result.errors == "cuejack: \(path): it has 70 channels, and files of up to 64 can be read\n"
+      expectEqual(result.status, 1)
+      expectEqual(
+        result.errors, "cuejack: \(path): it has 70 channels, and files of up to 64 can be read\n"
       )
     }
   }
@@ -277,25 +277,25 @@ import Testing
         let result = try cuejack(
           "convert",
           [input, folder.path + "/out.\(end)"] + (end == "wav" ? ["--format", "s16"] : []))
-        #expect(
+        expectTrue(
           result.output.hasSuffix("clipped samples: 3; NaN or infinite samples, now silent: 1\n"),
           "\(result)")
       }
       for end in ["mp3", "m4a", "ogg"] {
         let result = try cuejack("convert", [input, folder.path + "/out.\(end)"])
-        #expect(result.output.hasSuffix("NaN or infinite samples, now silent: 2\n"), "\(result)")
+        expectTrue(result.output.hasSuffix("NaN or infinite samples, now silent: 2\n"), "\(result)")
       }
       let out = folder.path + "/slow.wav"
       let result = try cuejack("convert", [input, out, "--rate", "44100", "--json"])
-      #expect(result.output.contains("\"notFinite\":2"), "\(result)")
+      expectTrue(result.output.contains("\"notFinite\":2"), "\(result)")
       let bytes = try Data(contentsOf: URL(fileURLWithPath: out)).suffix(44_100 * 4)
       let slow = [UInt8](bytes).withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
-      #expect(slow.count == 44_100 && slow.allSatisfy { $0.isFinite && abs($0) < 3 })
+      expectTrue(slow.count == 44_100 && slow.allSatisfy { $0.isFinite && abs($0) < 3 })
       // Integers at their own rate cannot clip.
       let whole = folder.path + "/whole.wav"
       try ffmpeg(["-f", "lavfi", "-i", "aevalsrc=1:s=48000:d=0.1", "-c:a", "pcm_s32le", whole])
       let quiet = try cuejack("convert", [whole, folder.path + "/whole.flac"])
-      #expect(quiet.status == 0 && !quiet.output.contains("clipped"), "\(quiet)")
+      expectTrue(quiet.status == 0 && !quiet.output.contains("clipped"), "\(quiet)")
     }
   }
 }

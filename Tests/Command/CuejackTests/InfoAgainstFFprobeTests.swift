@@ -90,30 +90,30 @@ import Testing
     let path = folder.file(kind.name)
     try tool(cuejack, ["convert", source, path, "--format", kind.coding])
     let info = try tool(cuejack, ["info", "--json", path])
-    #expect(info.errors.isEmpty)
-    let shown = try #require(JSONDecoder().decode([Shown].self, from: info.output).first)
+    expectTrue(info.errors.isEmpty)
+    let shown = try require(JSONDecoder().decode([Shown].self, from: info.output).first)
     let probe = try tool(
       "ffprobe",
       ["-v", "error", "-count_packets", "-show_streams", "-show_format", "-of", "json", path])
-    #expect(probe.errors.isEmpty)
+    expectTrue(probe.errors.isEmpty)
     let probed = try JSONDecoder().decode(Probed.self, from: probe.output)
-    let stream = try #require(probed.streams.first)
+    let stream = try require(probed.streams.first)
 
-    #expect(stream.codec_name == kind.codec)
-    #expect(shown.format == Self.names[kind.codec])
-    #expect(shown.sampleRate == Double(stream.sample_rate))
-    #expect(shown.channels == stream.channels)
+    expectEqual(stream.codec_name, kind.codec)
+    expectEqual(shown.format, Self.names[kind.codec])
+    expectEqual(shown.sampleRate, Double(stream.sample_rate))
+    expectEqual(shown.channels, stream.channels)
     // CAF files of one or two channels have no layout.
     if let layout = stream.channel_layout, !kind.name.hasSuffix(".caf") {
-      let roles = try #require(shown.layout)
-      #expect(layout == ["left, right": "stereo", "mono": "mono"][roles.joined(separator: ", ")])
+      let roles = try require(shown.layout)
+      expectEqual(layout, ["left, right": "stereo", "mono": "mono"][roles.joined(separator: ", ")])
     }
-    #expect("\(shown.size)" == probed.format.size)
-    #expect(shown.duration == Double(shown.frames) / shown.sampleRate)
+    expectEqual("\(shown.size)", probed.format.size)
+    expectEqual(shown.duration, Double(shown.frames) / shown.sampleRate)
     // For packets of constant size, ffprobe counts its own pieces, except in CAF files.
-    if shown.bytesPerPacket == nil { #expect("\(shown.packets)" == stream.nb_read_packets) }
+    if shown.bytesPerPacket == nil { expectEqual("\(shown.packets)", stream.nb_read_packets) }
 
-    let found = try #require(Double(stream.duration ?? probed.format.duration)) * shown.sampleRate
+    let found = try require(Double(stream.duration ?? probed.format.duration)) * shown.sampleRate
     var frames = shown.frames
     var slack = 0.5
     switch kind.name {
@@ -127,6 +127,6 @@ import Testing
     case "mp3.wav": slack = 2 * 1152
     default: break
     }
-    #expect(abs(Double(frames) - found) <= slack, "\(frames) frames, \(found) by ffprobe")
+    expectTrue(abs(Double(frames) - found) <= slack, "\(frames) frames, \(found) by ffprobe")
   }
 }

@@ -36,68 +36,71 @@ import Testing
   @Test func installedPluginsAreListedAndBrokenBundlesNamed() throws {
     let path = try bundles()
     let outcome = try plugins(["list"], path: path)
-    #expect(outcome.status == 0)
-    #expect(
-      outcome.text == """
-        http://lv2plug.in/plugins/eg-amp     Simple Amplifier (Plugin)
-        http://lv2plug.in/plugins/eg-fifths  Example Fifths (Plugin)
+    expectEqual(outcome.status, 0)
+    expectEqual(
+      outcome.text,
+      """
+      http://lv2plug.in/plugins/eg-amp     Simple Amplifier (Plugin)
+      http://lv2plug.in/plugins/eg-fifths  Example Fifths (Plugin)
 
-        """)
-    #expect(outcome.errors.contains("cuejack: \(path)/broken.lv2/: error: "), "\(outcome.errors)")
-    #expect(outcome.errors.contains("manifest.ttl:1:"))
-    #expect(try plugins(["list", "FIFTHS"], path: path).text.split(separator: "\n").count == 1)
+      """)
+    expectTrue(
+      outcome.errors.contains("cuejack: \(path)/broken.lv2/: error: "), "\(outcome.errors)")
+    expectTrue(outcome.errors.contains("manifest.ttl:1:"))
+    try expectEqual(plugins(["list", "FIFTHS"], path: path).text.split(separator: "\n").count, 1)
     let json = try plugins(["list", "--json", "EG-amp"], path: path)
     let object = try JSONSerialization.jsonObject(with: json.output) as? [String: Any]
-    #expect((object?["plugins"] as? [[String: Any]])?.map { $0["uri"] as? String } == [amp])
-    #expect((object?["problems"] as? [String: Any])?.keys.sorted() == ["\(path)/broken.lv2/"])
+    expectEqual((object?["plugins"] as? [[String: Any]])?.map { $0["uri"] as? String }, [amp])
+    expectEqual((object?["problems"] as? [String: Any])?.keys.sorted(), ["\(path)/broken.lv2/"])
   }
 
   @Test func aPluginIsDescribed() throws {
     let words = try plugins(["info", amp])
-    #expect(words.status == 0 && words.errors.isEmpty)
-    #expect(
+    expectTrue(words.status == 0 && words.errors.isEmpty)
+    expectTrue(
       words.text.contains("audio unit: 'aufx' 'vlBr' 'LV2 '\n")
         && words.text.contains(
           "port:       0 gain “Gain”: control in, -90.0 to 24.0, 0.0 at first, in dB; -10.0 -10,")
     )
     let json = try plugins(["info", "--json", amp])
     let object = try JSONSerialization.jsonObject(with: json.output) as? [String: Any]
-    #expect(object?["uri"] as? String == amp)
-    #expect(
-      (object?["ports"] as? [[String: Any]])?.map { $0["symbol"] as? String } == [
+    expectEqual(object?["uri"] as? String, amp)
+    expectEqual(
+      (object?["ports"] as? [[String: Any]])?.map { $0["symbol"] as? String },
+      [
         "gain", "in", "out",
       ])
   }
 
   @Test func presetsAreListed() throws {
     let outcome = try plugins(["presets", "http://drobilla.net/plugins/mda/EPiano"])
-    #expect(
+    expectTrue(
       outcome.text.contains("http://drobilla.net/plugins/mda/presets#EPiano-bright  Bright\n"))
     let none = try plugins(["presets", amp])
-    #expect(none.status == 0 && none.text == "")
+    expectTrue(none.status == 0 && none.text == "")
   }
 
   @Test(arguments: ["info", "presets", "check"])
   func aWrongURIIsNamed(command: String) throws {
     let outcome = try plugins([command, "urn:nothing"])
-    #expect(outcome.status == 1)
-    #expect(
-      outcome.errors
-        == "cuejack: no plugin <urn:nothing> is installed (LV2_PATH tells where to look)\n")
+    expectEqual(outcome.status, 1)
+    expectEqual(
+      outcome.errors,
+      "cuejack: no plugin <urn:nothing> is installed (LV2_PATH tells where to look)\n")
   }
 
   @Test func pluginsAreChecked() throws {
     let fifths = "http://lv2plug.in/plugins/eg-fifths"
     let outcome = try plugins(["check", "--all", "--seconds", "0.2"], path: bundles())
-    #expect(outcome.status == 0)
-    #expect(outcome.text == "passed  \(amp)\npassed  \(fifths)\n2 of 2 passed\n")
+    expectEqual(outcome.status, 0)
+    expectEqual(outcome.text, "passed  \(amp)\npassed  \(fifths)\n2 of 2 passed\n")
     let json = try plugins(["check", "--json", "--seconds", "0.2", amp])
     let object =
       try JSONSerialization.jsonObject(with: json.output) as? [String: [String: [String]]]
-    #expect(object == [amp: ["failures": [], "remarks": []]])
-    #expect(try plugins(["check"]).status == 64)
-    #expect(try plugins(["check", "--all", amp]).status == 64)
-    #expect(try plugins(["check", amp, "--seconds", "nan"]).status == 64)
+    expectEqual(object, [amp: ["failures": [], "remarks": []]])
+    try expectEqual(plugins(["check"]).status, 64)
+    try expectEqual(plugins(["check", "--all", amp]).status, 64)
+    try expectEqual(plugins(["check", amp, "--seconds", "nan"]).status, 64)
   }
 
   /// By the end of its URI and by its name.
@@ -105,10 +108,10 @@ import Testing
     let path = try bundles()
     for name in ["eg-amp", "plugins/eg-amp", "Simple Amplifier", "simple amplifier"] {
       let outcome = try plugins(["info", name], path: path)
-      #expect(outcome.status == 0 && outcome.text.hasPrefix("\(amp)\n"), "\(outcome)")
+      expectTrue(outcome.status == 0 && outcome.text.hasPrefix("\(amp)\n"), "\(outcome)")
     }
     let checked = try plugins(["check", "eg-amp", "--seconds", "0.1"], path: path)
-    #expect(checked.text == "passed  \(amp)\n")
+    expectEqual(checked.text, "passed  \(amp)\n")
     for (name, message) in [
       (
         "eg-fifth",
@@ -117,11 +120,11 @@ import Testing
       ("Simple Amplifer", "did you mean “Simple Amplifier”?"),
     ] {
       let outcome = try plugins(["info", name], path: path)
-      #expect(outcome.status == 1 && outcome.errors.contains(message), "\(outcome.errors)")
+      expectTrue(outcome.status == 1 && outcome.errors.contains(message), "\(outcome.errors)")
     }
     let twins = try plugins(["info", "mono"], path: "/usr/lib/lv2")
-    #expect(twins.status == 1)
-    #expect(
+    expectEqual(twins.status, 1)
+    expectTrue(
       twins.errors.hasPrefix(
         "cuejack: “mono” is the name of 3 plugins: <http://gareus.org/oss/lv2/darc#mono>, "),
       "\(twins.errors)")
@@ -131,21 +134,21 @@ import Testing
   @Test func librariesAreHushed() throws {
     let path = try bundles()
     let sound = "\(folder.path)/a.wav"
-    try #require(run("sox", ["-n", "-r", "48000", sound, "trim", "0", "0.01"]).status == 0)
+    try require(run("sox", ["-n", "-r", "48000", sound, "trim", "0", "0.01"]).status == 0)
     for isVerbose in [false, true] {
       let outcome = try run(
         "env",
         ["XDG_CACHE_HOME=\(folder.path)/cache", "LV2_PATH=\(path)", cuejack, "play", sound]
           + ["--plugin", amp, "--render", "\(folder.path)/\(isVerbose).wav"]
           + (isVerbose ? ["--verbose"] : []))
-      #expect(outcome.status == 0)
-      #expect(outcome.errors.contains("broken.lv2") == isVerbose, "\(outcome.errors)")
-      #expect(isVerbose || outcome.errors.isEmpty, "\(outcome.errors)")
+      expectEqual(outcome.status, 0)
+      expectEqual(outcome.errors.contains("broken.lv2"), isVerbose, "\(outcome.errors)")
+      expectTrue(isVerbose || outcome.errors.isEmpty, "\(outcome.errors)")
     }
   }
 
   @Test func theProbeIsNotShown() throws {
     let help = try plugins(["--help"]).text
-    #expect(help.contains("presets") && !help.contains("probe"))
+    expectTrue(help.contains("presets") && !help.contains("probe"))
   }
 }

@@ -24,11 +24,11 @@ import Testing
       at: URL(fileURLWithPath: path).deletingLastPathComponent(), withIntermediateDirectories: true)
     let outcome = try run(
       "sox", ["-n", "-r", "48000", "-c", "2", path, "synth", "\(seconds)", "sine", "440"])
-    #expect(outcome.status == 0, "\(outcome.errors)")
+    expectEqual(outcome.status, 0, "\(outcome.errors)")
     return path
   }
   private func json(_ outcome: Outcome) throws -> [String: Any] {
-    try #require(try JSONSerialization.jsonObject(with: outcome.output) as? [String: Any])
+    try require(try JSONSerialization.jsonObject(with: outcome.output) as? [String: Any])
   }
   private func put(_ text: String, in name: String) throws {
     try FileManager.default.createDirectory(
@@ -41,33 +41,34 @@ import Testing
     let (drums, bass, end) = try (sound("drums.wav"), sound("audio/bass.flac"), sound("end.wav"))
     let made = try session(
       "new", "\(root)/rig", drums, bass, "--name", "Rig", "--rate", "48000", "--bpm", "96")
-    #expect(made.status == 0, "\(made.errors)")
-    #expect(
-      made.text == "drums: ../drums.wav\nbass: ../audio/bass.flac\n\(root)/rig/session.json\n")
+    expectEqual(made.status, 0, "\(made.errors)")
+    expectEqual(
+      made.text, "drums: ../drums.wav\nbass: ../audio/bass.flac\n\(root)/rig/session.json\n")
     let added = try session(
       "add", "\(root)/rig", "--row", drums, end, "--with", "volume=-6", "--with", "start.beat=4")
-    #expect(added.text == "drums-2: ../drums.wav, ../end.wav\n", "\(added.errors)")
+    expectEqual(added.text, "drums-2: ../drums.wav, ../end.wav\n", "\(added.errors)")
     let set = try session(
       "set", "\(root)/rig", "buses+={name: 'main', ports: ['system:playback_1']}",
       "tracks[drums].bus=main", "tracks[1].volume=-1.5", "name=The rig", "--remove", "tracks[bass]")
-    #expect(set.status == 0 && set.text.isEmpty && set.errors.isEmpty, "\(set.errors)")
+    expectTrue(set.status == 0 && set.text.isEmpty && set.errors.isEmpty, "\(set.errors)")
     let shown = try json(session("show", "\(root)/rig", "--json"))
-    #expect(shown["name"] as? String == "The rig" && shown["sampleRate"] as? Int == 48000)
-    let tracks = try #require(shown["tracks"] as? [[String: Any]])
-    #expect(tracks.map { $0["name"] as? String } == ["drums", "drums-2"])
-    #expect(tracks[0]["bus"] as? String == "main" && tracks[1]["gain"] as? Int == -6)
-    #expect(tracks[1]["file"] as? [String] == ["../drums.wav", "../end.wav"])
-    #expect((tracks[1]["start"] as? [String: Int]) == ["beat": 4])
+    expectTrue(shown["name"] as? String == "The rig" && shown["sampleRate"] as? Int == 48000)
+    let tracks = try require(shown["tracks"] as? [[String: Any]])
+    expectEqual(tracks.map { $0["name"] as? String }, ["drums", "drums-2"])
+    expectTrue(tracks[0]["bus"] as? String == "main" && tracks[1]["gain"] as? Int == -6)
+    expectEqual(tracks[1]["file"] as? [String], ["../drums.wav", "../end.wav"])
+    expectEqual((tracks[1]["start"] as? [String: Int]), ["beat": 4])
     let listed = try session("show", "\(root)/rig")
-    #expect(
-      listed.text == """
-        The rig
-          96 beats per minute, 4/4, 48000 Hz
-          track drums: ../drums.wav, to main
-          track drums-2: ../drums.wav ../end.wav, -6 dB
-          bus main: to system:playback_1
+    expectEqual(
+      listed.text,
+      """
+      The rig
+        96 beats per minute, 4/4, 48000 Hz
+        track drums: ../drums.wav, to main
+        track drums-2: ../drums.wav ../end.wav, -6 dB
+        bus main: to system:playback_1
 
-        """)
+      """)
   }
 
   @Test func aWrongValueChangesNothing() throws {
@@ -83,35 +84,34 @@ import Testing
       (["tracks[bass].mute=true"], "cuejack: tracks[bass]: there is no element with this name\n"),
     ] {
       let outcome = try run(cuejack, ["session", "set", "\(root)/rig"] + arguments)
-      #expect(outcome.status == 1 && outcome.errors == message, "\(outcome.errors)")
+      expectTrue(outcome.status == 1 && outcome.errors == message, "\(outcome.errors)")
     }
     let none = try session("add", "\(root)/rig", "\(root)/none.wav")
-    #expect(none.status == 1 && none.errors.contains("none.wav"), "\(none.errors)")
+    expectTrue(none.status == 1 && none.errors.contains("none.wav"), "\(none.errors)")
     let text = try session("add", "\(root)/rig", "\(root)/rig/session.json")
-    #expect(text.status == 1 && text.errors.contains("session.json"), "\(text.errors)")
+    expectTrue(text.status == 1 && text.errors.contains("session.json"), "\(text.errors)")
     for arguments in [[drums, "\(root)/none.wav"], [drums, "--with", "gian=1"]] {
       let failed = try run(cuejack, ["session", "new", "\(root)/other"] + arguments)
-      #expect(failed.status == 1)
-      #expect(!FileManager.default.fileExists(atPath: "\(root)/other"))
+      expectEqual(failed.status, 1)
+      expectTrue(!FileManager.default.fileExists(atPath: "\(root)/other"))
     }
     let second = try session("new", "\(root)/rig")
-    #expect(second.status == 1)
-    #expect(second.errors == "cuejack: \(root)/rig/session.json exists already\n")
-    #expect(try session("set", "\(root)/rig").status == 64)
-    #expect(try Data(contentsOf: URL(fileURLWithPath: "\(root)/rig/session.json")) == before)
+    expectEqual(second.status, 1)
+    expectEqual(second.errors, "cuejack: \(root)/rig/session.json exists already\n")
+    try expectEqual(session("set", "\(root)/rig").status, 64)
+    try expectEqual(Data(contentsOf: URL(fileURLWithPath: "\(root)/rig/session.json")), before)
   }
 
   @Test func aSyntaxErrorIsNamedWithLineAndColumn() throws {
     try put("{\n  version: 1,\n  tracks: [{name: 'a' file: 'b'}]\n}", in: "rig")
     let outcome = try session("check", "\(root)/rig")
-    #expect(outcome.status == 1 && outcome.text == "\(root)/rig: 1 fault\n")
-    #expect(
-      outcome.errors
-        == "cuejack: \(root)/rig/session.json:3:23: “,” or “}” is missing; found “f”\n")
+    expectTrue(outcome.status == 1 && outcome.text == "\(root)/rig: 1 fault\n")
+    expectEqual(
+      outcome.errors, "cuejack: \(root)/rig/session.json:3:23: “,” or “}” is missing; found “f”\n")
     let report = try json(session("check", "\(root)/rig", "--json"))
-    let fault = try #require((report["faults"] as? [[String: Any]])?.first)
-    #expect(fault["line"] as? Int == 3 && fault["column"] as? Int == 23)
-    #expect(try session("show", "\(root)/rig").status == 1)
+    let fault = try require((report["faults"] as? [[String: Any]])?.first)
+    expectTrue(fault["line"] as? Int == 3 && fault["column"] as? Int == 23)
+    try expectEqual(session("show", "\(root)/rig").status, 1)
   }
 
   @Test func everyFaultOfASessionIsListed() throws {
@@ -131,7 +131,7 @@ import Testing
                     {name: 'u', ports: ['a:b'], file: 'u.wav', format: 'wav'}]}
       """, in: "rig")
     let outcome = try session("check", "\(root)/rig")
-    #expect(outcome.status == 1)
+    expectEqual(outcome.status, 1)
     let lines = outcome.errors.split(separator: "\n").map {
       $0.replacingOccurrences(of: "cuejack: \(root)/rig/session.json: ", with: "")
     }
@@ -147,13 +147,13 @@ import Testing
       "recordings[0]: r.wav: WAVE files cannot hold Opus", "recordings[1]: s.xyz: ",
       "recordings[2]: t.flac: ", "recordings[3]: there is no format “wav”, but ",
     ]
-    #expect(lines.count == beginnings.count, "\(outcome.errors)")
+    expectEqual(lines.count, beginnings.count, "\(outcome.errors)")
     for (line, beginning) in zip(lines, beginnings) {
-      #expect(line.hasPrefix(beginning), "\(line)")
+      expectTrue(line.hasPrefix(beginning), "\(line)")
     }
-    #expect(outcome.text == "\(root)/rig: 12 faults\n")
+    expectEqual(outcome.text, "\(root)/rig: 12 faults\n")
     let report = try json(session("check", "\(root)/rig", "--json", "--no-plugins"))
-    #expect((report["faults"] as? [[String: Any]])?.count == 8)
+    expectEqual((report["faults"] as? [[String: Any]])?.count, 8)
   }
 
   /// What a run would refuse is refused when it is set.
@@ -161,7 +161,7 @@ import Testing
     _ = try session("new", "\(root)/rig", sound("a.wav"))
     let chain = "tracks[0].chain"
     let amp = "{id: 'amp', uri: 'http://lv2plug.in/plugins/eg-amp'}"
-    #expect(try session("set", "\(root)/rig", "\(chain)+=\(amp)").status == 0)
+    try expectEqual(session("set", "\(root)/rig", "\(chain)+=\(amp)").status, 0)
     let before = try session("show", "\(root)/rig", "--json").text
     for (value, words) in [
       ("\(chain)[amp].parameters.gian=6", "no such control; did you mean “gain”?"),
@@ -170,46 +170,46 @@ import Testing
       ("\(chain)+={id: 'none', uri: 'urn:cuejack:none'}", "no plugin <urn:cuejack:none>"),
     ] {
       let outcome = try session("set", "\(root)/rig", value)
-      #expect(outcome.status == 1 && outcome.errors.contains(words), "\(outcome.errors)")
+      expectTrue(outcome.status == 1 && outcome.errors.contains(words), "\(outcome.errors)")
     }
-    #expect(try session("show", "\(root)/rig", "--json").text == before)
-    #expect(try session("set", "\(root)/rig", "\(chain)[amp].parameters.gain=6").status == 0)
+    try expectEqual(session("show", "\(root)/rig", "--json").text, before)
+    try expectEqual(session("set", "\(root)/rig", "\(chain)[amp].parameters.gain=6").status, 0)
     // A fault that the session had before does not stand in the way of its repair.
     try put(
       """
       {version: 1, tracks: [{name: 'a', file: 'a.wav', chain: [
         {id: 'amp', uri: 'http://lv2plug.in/plugins/eg-amp', parameters: {gain: 99}}]}]}
       """, in: "old")
-    #expect(try session("set", "\(root)/old", "\(chain)[amp].bypass=true").status == 0)
+    try expectEqual(session("set", "\(root)/old", "\(chain)[amp].bypass=true").status, 0)
   }
 
   @Test func warningsAloneAreNoFailure() throws {
     try put("{version: 1, tracks: [{name: 'a', file: 'missing.wav'}]}", in: "rig")
     let outcome = try session("check", "\(root)/rig")
-    #expect(outcome.status == 0 && outcome.errors.contains("warning: there is no missing.wav"))
+    expectTrue(outcome.status == 0 && outcome.errors.contains("warning: there is no missing.wav"))
     let none = try session("check", "\(root)/nothing")
-    #expect(none.status == 1)
-    #expect(none.errors == "cuejack: cannot open \(root)/nothing: No such file or directory\n")
+    expectEqual(none.status, 1)
+    expectEqual(none.errors, "cuejack: cannot open \(root)/nothing: No such file or directory\n")
   }
 
   @Test func aSessionIsDrawn() throws {
     _ = try session("new", "\(root)/rig", sound("a tone.wav", 2))
     _ = try session("set", "\(root)/rig", "tracks[0].ports=['system:playback_1']")
     let dot = try session("show", "\(root)/rig", "--dot")
-    #expect(dot.text.contains("label=\"a tone\\na tone.wav\"") && dot.text.contains("n0 -> n1;"))
+    expectTrue(dot.text.contains("label=\"a tone\\na tone.wav\"") && dot.text.contains("n0 -> n1;"))
     let svg = try session("show", "\(root)/rig", "--svg")
-    #expect(svg.text.contains("<svg "))
+    expectTrue(svg.text.contains("<svg "))
     // A waveform has a point at each pixel.
-    #expect(svg.text.split(separator: "\n").contains { $0.utf8.count > 10_000 })
+    expectTrue(svg.text.split(separator: "\n").contains { $0.utf8.count > 10_000 })
     let picture = "\(root)/rig.png"
-    #expect(try session("show", "\(root)/rig", "-o", picture).status == 0)
-    #expect(try run("ffprobe", ["-v", "error", "-f", "png_pipe", picture]).errors.isEmpty)
+    try expectEqual(session("show", "\(root)/rig", "-o", picture).status, 0)
+    expectTrue(try run("ffprobe", ["-v", "error", "-f", "png_pipe", picture]).errors.isEmpty)
     let again = try session("show", "\(root)/rig", "--output", picture)
-    #expect(again.status == 1 && again.errors.contains("--force"), "\(again.errors)")
-    #expect(try session("show", "\(root)/rig", "--png", "-o", picture, "--force").status == 0)
-    #expect(try session("show", "\(root)/rig", "--pdf").output.starts(with: Data("%PDF".utf8)))
-    #expect(try session("show", "\(root)/rig", "--png", "--pdf").status == 64)
-    #expect(try session("show", "\(root)/rig", "-o", "\(root)/rig.jpg").status == 64)
+    expectTrue(again.status == 1 && again.errors.contains("--force"), "\(again.errors)")
+    try expectEqual(session("show", "\(root)/rig", "--png", "-o", picture, "--force").status, 0)
+    expectTrue(try session("show", "\(root)/rig", "--pdf").output.starts(with: Data("%PDF".utf8)))
+    try expectEqual(session("show", "\(root)/rig", "--png", "--pdf").status, 64)
+    try expectEqual(session("show", "\(root)/rig", "-o", "\(root)/rig.jpg").status, 64)
   }
 
   /// The first of two fonts of Debian has no Hebrew letters, the second one has.
@@ -227,12 +227,12 @@ import Testing
       let picture = try run(
         "\(buildFolder())/cuejack", ["session", "show", "\(root)/rig", "--png"],
         environment: ["FONTCONFIG_FILE": "\(root)/fonts.conf"])
-      #expect(picture.status == 0 && picture.errors.isEmpty, "\(picture.errors)")
+      expectTrue(picture.status == 0 && picture.errors.isEmpty, "\(picture.errors)")
       return picture.output
     }
     let (one, both) = (["DejaVuSansMono"], ["DejaVuSansMono", "DejaVuSans"])
-    #expect(try drawn("Größe", one) == drawn("Größe", both))
-    #expect(try drawn("שלום", one) != drawn("שלום", both))
+    try expectEqual(drawn("Größe", one), drawn("Größe", both))
+    expectTrue(try drawn("שלום", one) != drawn("שלום", both))
   }
 
   @Test func filesAreCollected() throws {
@@ -242,29 +242,30 @@ import Testing
       "{version: 1, tracks: [{name: 'a', file: '../a/kick.wav'}, {name: 'b', file: '\(second)'}]}",
       in: "rig")
     let outcome = try session("collect", "\(root)/rig", "--json")
-    #expect(outcome.status == 0, "\(outcome.errors)")
-    let items = try #require(
+    expectEqual(outcome.status, 0, "\(outcome.errors)")
+    let items = try require(
       try JSONSerialization.jsonObject(with: outcome.output) as? [[String: Any]])
-    #expect(items.map { $0["file"] as? String } == ["audio/kick.wav", "audio/kick-2.wav"])
-    #expect(items.map { $0["source"] as? String } == [first, second])
-    #expect(
+    expectEqual(items.map { $0["file"] as? String }, ["audio/kick.wav", "audio/kick-2.wav"])
+    expectEqual(items.map { $0["source"] as? String }, [first, second])
+    expectTrue(
       FileManager.default.contentsEqual(atPath: second, andPath: "\(root)/rig/audio/kick-2.wav"))
-    #expect(try session("check", "\(root)/rig").status == 0)
+    try expectEqual(session("check", "\(root)/rig").status, 0)
     try put("{version: 1, tracks: [{name: 'a', file: '../secret'}]}", in: "other")
     let refused = try session("collect", "\(root)/other")
-    #expect(refused.status == 1 && refused.errors.contains("\(root)/secret: "), "\(refused.errors)")
-    #expect(!FileManager.default.fileExists(atPath: "\(root)/other/audio/secret"))
+    expectTrue(
+      refused.status == 1 && refused.errors.contains("\(root)/secret: "), "\(refused.errors)")
+    expectTrue(!FileManager.default.fileExists(atPath: "\(root)/other/audio/secret"))
   }
 
   /// The examples of the repository, with the sounds of `cuejack demo`.
   @Test(arguments: ["duo", "mix", "record"]) func theExamplesHaveNoFault(name: String) throws {
     let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    #expect(try run(cuejack, ["demo", "\(root)/demo"]).status == 0)
+    try expectEqual(run(cuejack, ["demo", "\(root)/demo"]).status, 0)
     try FileManager.default.copyItem(
       atPath: repository.appendingPathComponent("sessions/\(name)").path, toPath: "\(root)/\(name)")
     // The plugins of the repository need not be built.
     let outcome = try session("check", "\(root)/\(name)", "--no-plugins")
-    #expect(outcome.text == "\(root)/\(name): no faults\n" && outcome.errors.isEmpty)
+    expectTrue(outcome.text == "\(root)/\(name): no faults\n" && outcome.errors.isEmpty)
   }
 }

@@ -52,8 +52,8 @@ extension PluginsTests {
           // Including blocks of no frames, which a host may run.
           Int.random(in: longest == 1 ? 1...1 : 0...longest, using: &generator)
         }
-        #expect(bits(found) == expected, "in blocks of up to \(longest)")
-        #expect(divided.readings == whole.readings)
+        expectEqual(bits(found), expected, "in blocks of up to \(longest)")
+        expectEqual(divided.readings, whole.readings)
       }
     }
 
@@ -63,7 +63,7 @@ extension PluginsTests {
       let sound = plugin.noise(5000)
       let first = bits(plugin.run(sound))
       plugin.activate()
-      #expect(bits(plugin.run(sound)) == first)
+      expectEqual(bits(plugin.run(sound)), first)
     }
 
     /// A host may connect one buffer to an input and an output, even of different channels.
@@ -75,12 +75,12 @@ extension PluginsTests {
       if plugin.inputs.count < plugin.outputs.count {
         plugin.activate()
         // With both outputs in one buffer, the second one remains.
-        #expect(plugin.runInPlace(sound, shared: [0, 0])[1] == expected[1])
+        expectEqual(plugin.runInPlace(sound, shared: [0, 0])[1], expected[1])
         return
       }
       for shared in plugin.outputs.count == 2 ? [[0, 1], [1, 0]] : [[0]] {
         plugin.activate()
-        #expect(plugin.runInPlace(sound, shared: shared) == expected, "\(shared)")
+        expectEqual(plugin.runInPlace(sound, shared: shared), expected, "\(shared)")
       }
     }
 
@@ -98,8 +98,8 @@ extension PluginsTests {
           run()
           costs.append(cue_probe_leave())
         })
-      #expect(costs.count > 50)
-      #expect(costs.allSatisfy { $0.allocations == 0 && $0.frees == 0 && $0.locks == 0 })
+      expectTrue(costs.count > 50)
+      expectTrue(costs.allSatisfy { $0.allocations == 0 && $0.frees == 0 && $0.locks == 0 })
     }
 
     /// The dry signal passes bit for bit, with the latency of the wet one.
@@ -112,8 +112,9 @@ extension PluginsTests {
       let latency = Int(plugin.readings["latency"] ?? 0)
       for (i, samples) in found.enumerated() {
         let input = sound[min(i, sound.count - 1)]
-        #expect(samples[latency...].map(\.bitPattern) == input.dropLast(latency).map(\.bitPattern))
-        #expect(samples[..<latency].allSatisfy { $0 == 0 })
+        expectEqual(
+          samples[latency...].map(\.bitPattern), input.dropLast(latency).map(\.bitPattern))
+        expectTrue(samples[..<latency].allSatisfy { $0 == 0 })
       }
     }
 
@@ -151,7 +152,7 @@ extension PluginsTests {
       let step = Float(0.05 * 23 / 240)
       for samples in found {
         let largest = zip(samples.dropFirst(300), samples.dropFirst(301)).map { abs($1 - $0) }.max()
-        #expect(largest! <= step)
+        expectTrue(largest! <= step)
       }
     }
 
@@ -166,9 +167,9 @@ extension PluginsTests {
         for frame in 100_000..<110_000 { sound[i][frame] = 1e-38 * Float(frame % 7) }
       }
       let found = plugin.run(sound)
-      #expect(found.allSatisfy { $0.contains { $0 != 0 } })
-      #expect(found.allSatisfy { !$0.contains { $0.isSubnormal } })
-      #expect(found.allSatisfy { $0.last == 0 })
+      expectTrue(found.allSatisfy { $0.contains { $0 != 0 } })
+      expectTrue(found.allSatisfy { !$0.contains { $0.isSubnormal } })
+      expectTrue(found.allSatisfy { $0.last == 0 })
     }
 
     @Test(arguments: Bundles.plugins, [Float.nan, .infinity, 1e38])
@@ -180,11 +181,11 @@ extension PluginsTests {
       plugin.activate()
       let found = plugin.run(sound)
       for (samples, expected) in zip(found, expected) {
-        #expect(samples.dropFirst(1000).allSatisfy { $0.isFinite })
+        expectTrue(samples.dropFirst(1000).allSatisfy { $0.isFinite })
         let late = zip(samples, expected).dropFirst(36_000).map { abs($0 - $1) }.max()!
-        #expect(late < 1e-3)
+        expectTrue(late < 1e-3)
       }
-      #expect(plugin.readings.values.allSatisfy { !$0.isNaN })
+      expectTrue(plugin.readings.values.allSatisfy { !$0.isNaN })
     }
 
     /// A control with NaN or a value out of range acts like its default or limit.
@@ -194,7 +195,7 @@ extension PluginsTests {
         let plugin = try Plugin(name, Self.busy(name))
         plugin[symbol] = value
         let found = plugin.run(plugin.noise(600))
-        #expect(found.allSatisfy { $0.allSatisfy { abs($0) < 1e4 } }, "\(symbol)")
+        expectTrue(found.allSatisfy { $0.allSatisfy { abs($0) < 1e4 } }, "\(symbol)")
       }
     }
   }

@@ -10,9 +10,9 @@ extension PluginsTests {
       for command in [["lv2info"], ["lv2bench", "-b", "512", "-n", "50000"]] {
         let result = try run(
           command[0], command.dropFirst() + [Bundles.uri(name)], environment: bundles.environment)
-        #expect(result.status == 0, "\(result.errors)")
-        #expect(result.output.contains(Bundles.uri(name)))
-        #expect(!"\(result.errors)".lowercased().contains("error"), "\(result.errors)")
+        expectEqual(result.status, 0, "\(result.errors)")
+        expectTrue(result.output.contains(Bundles.uri(name)))
+        expectTrue(!"\(result.errors)".lowercased().contains("error"), "\(result.errors)")
       }
     }
 
@@ -40,16 +40,16 @@ extension PluginsTests {
         try sox(raw(sound.count) + [path("in.raw"), path("in.wav")])
         func compare(_ command: String, _ arguments: [String]) throws {
           let result = try run(command, arguments, environment: bundles.environment)
-          #expect(result.status == 0, "\(result.output)\(result.errors)")
-          #expect(!result.errors.lowercased().contains("error"), "\(result.errors)")
+          expectEqual(result.status, 0, "\(result.output)\(result.errors)")
+          expectTrue(!result.errors.lowercased().contains("error"), "\(result.errors)")
           try sox([path("out.wav")] + raw(expected.count) + [path("out.raw")])
           let bytes = try Data(contentsOf: folder.appendingPathComponent("out.raw"))
           let found = bytes.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
-          #expect(found.count >= 6000 * expected.count, "\(command)")
+          expectTrue(found.count >= 6000 * expected.count, "\(command)")
           var wrong = 0
           for (i, sample) in found.prefix(6000 * expected.count).enumerated()
           where abs(sample - expected[i % expected.count][i / expected.count]) > 1e-6 { wrong += 1 }
-          #expect(wrong == 0, "\(command)")
+          expectEqual(wrong, 0, "\(command)")
         }
         try compare(
           "lv2apply",
@@ -79,7 +79,7 @@ extension PluginsTests {
         let plugin = try Plugin(name)
         try withTemporaryFolder { folder in
           let fifo = folder.appendingPathComponent("input").path
-          #expect(mkfifo(fifo, 0o600) == 0)
+          expectEqual(mkfifo(fifo, 0o600), 0)
           let log = folder.appendingPathComponent("log")
           // jalv exits when its standard input closes, so keep it open.
           let jalv = try Child(
@@ -92,21 +92,21 @@ extension PluginsTests {
           let mono = plugin.outputs.count == 1
           let output = mono ? "out" : "out_l"
           let input = plugin.inputs.count == 1 ? "in" : "in_l"
-          try #require(capture.waitForPort(named: "hosted:\(output)"), "\(text(of: log))")
+          try require(capture.waitForPort(named: "hosted:\(output)"), "\(text(of: log))")
           // Its ports are registered before it is activated, and cannot be connected until then.
           let deadline = Date(timeIntervalSinceNow: 30)
           while (try? capture.connect("emitter:out_1", to: "hosted:\(input)")) == nil {
-            try #require(Date() < deadline, "\(text(of: log))")
+            try require(Date() < deadline, "\(text(of: log))")
             usleep(1000)
           }
           try capture.connect("hosted:\(output)", toInput: 1)
           capture.arm()
-          try #require(capture.wait(untilFrames: 8192), "\(text(of: log))")
+          try require(capture.wait(untilFrames: 8192), "\(text(of: log))")
           capture.disarm()
-          #expect(capture.samples(channel: 0).contains { $0 != 0 && $0.isFinite }, "\(name)")
+          expectTrue(capture.samples(channel: 0).contains { $0 != 0 && $0.isFinite }, "\(name)")
           jalv.send(signal: SIGINT)
-          #expect(jalv.wait(seconds: 20) != nil)
-          #expect(!text(of: log).lowercased().contains("error"), "\(text(of: log))")
+          expectTrue(jalv.wait(seconds: 20) != nil)
+          expectTrue(!text(of: log).lowercased().contains("error"), "\(text(of: log))")
         }
       }
       withExtendedLifetime(emitter) {}

@@ -40,181 +40,184 @@ import Testing
 
   @Test(.enabled(if: !isSanitized)) func everyRowIsMeasured() throws {
     let results = try Self.measured.get().results
-    let report = try #require(JSONSerialization.jsonObject(with: results) as? [String: Any])
+    let report = try require(JSONSerialization.jsonObject(with: results) as? [String: Any])
 
-    let cycles = try #require(report["cycles"] as? [[String: Any]])
+    let cycles = try require(report["cycles"] as? [[String: Any]])
     let measured = Set(cycles.map { "\($0["format"]!) \($0["channels"]!) \($0["period"]!)" })
     let wanted = ["s16 1", "s16 2", "s16 8", "s24 2", "f32 1", "f32 2", "f32 8"]
       .flatMap { ["\($0) 64", "\($0) 256"] }
-    #expect(measured == Set(wanted) && cycles.count == wanted.count)
+    expectTrue(measured == Set(wanted) && cycles.count == wanted.count)
     // Check one queue only: the cost of a further one is a difference, which is arbitrary after a few
     // rounds.
     for cycle in cycles {
       let found = numbers(in: cycle["oneQueue"]!)
-      #expect(found.count == 6 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(cycle)")
+      expectTrue(found.count == 6 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(cycle)")
       let recording = numbers(in: cycle["recording"]!)
-      #expect(recording.count == 6 && recording.allSatisfy { $0.isFinite && $0 > 0 }, "\(cycle)")
+      expectTrue(recording.count == 6 && recording.allSatisfy { $0.isFinite && $0 > 0 }, "\(cycle)")
       let further = numbers(in: cycle["furtherQueue"]!)
-      #expect(further.count >= 4 && further.allSatisfy(\.isFinite), "\(cycle)")
+      expectTrue(further.count >= 4 && further.allSatisfy(\.isFinite), "\(cycle)")
     }
 
-    let players = try #require(report["players"] as? [[String: Any]])
-    #expect(
-      players.map { "\($0["program"]!) \($0["seconds"]!)" }
-        == [2, 1].flatMap { seconds in
-          ["cuejack play", "sndfile-jackplay", "mpv", "ecasound"].map { "\($0) \(seconds)" }
-        })
+    let players = try require(report["players"] as? [[String: Any]])
+    expectEqual(
+      players.map { "\($0["program"]!) \($0["seconds"]!)" },
+      [2, 1].flatMap { seconds in
+        ["cuejack play", "sndfile-jackplay", "mpv", "ecasound"].map { "\($0) \(seconds)" }
+      })
     for player in players {
       let found = numbers(in: player)
-      #expect(found.count == 11 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(player)")
+      expectTrue(found.count == 11 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(player)")
     }
-    let starvations = try #require(report["starvations"] as? [[String: Any]])
-    #expect(
-      starvations.map { "\($0["rate"]!) \($0["isBusy"]!)" } == [
+    let starvations = try require(report["starvations"] as? [[String: Any]])
+    expectEqual(
+      starvations.map { "\($0["rate"]!) \($0["isBusy"]!)" },
+      [
         "48000 0", "44100 0", "48000 1", "44100 1",
       ])
-    let renders = try #require(report["renders"] as? [[String: Any]])
+    let renders = try require(report["renders"] as? [[String: Any]])
     let programs = ["AudioQueueOfflineRender", "cuejack convert", "sox", "ffmpeg"]
     // Not every distribution has lv2file.
-    #expect(
-      renders.map { $0["program"] as! String }.filter { $0 != "lv2file" }
-        == programs + programs + ["cuejack play --render", "ecasound"])
+    expectEqual(
+      renders.map { $0["program"] as! String }.filter { $0 != "lv2file" },
+      programs + programs + ["cuejack play --render", "ecasound"])
     for render in renders {
       let found = numbers(in: render)
-      #expect(found.count == 6 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(render)")
+      expectTrue(found.count == 6 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(render)")
     }
-    let codecs = try #require(report["codecs"] as? [[String: Any]])
-    #expect(
-      codecs.map { $0["program"] as? String } == (0..<10).flatMap { _ in ["Cuejack", "ffmpeg"] })
-    #expect(Set(codecs.map { $0["work"] as? String }).count == 10)
+    let codecs = try require(report["codecs"] as? [[String: Any]])
+    expectEqual(
+      codecs.map { $0["program"] as? String }, (0..<10).flatMap { _ in ["Cuejack", "ffmpeg"] })
+    expectEqual(Set(codecs.map { $0["work"] as? String }).count, 10)
     for codec in codecs {
       let found = numbers(in: codec)
-      #expect(found.count == 6 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(codec)")
+      expectTrue(found.count == 6 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(codec)")
     }
-    let graphs = try #require(report["graphs"] as? [[String: Any]])
-    #expect(graphs.count == 8)
+    let graphs = try require(report["graphs"] as? [[String: Any]])
+    expectEqual(graphs.count, 8)
     let shapes = Set(graphs.map { "\($0["shape"]!) \($0["count"]!) \($0["period"]!)" })
-    #expect(shapes.count == 8)
+    expectEqual(shapes.count, 8)
     for graph in graphs {
       let found = numbers(in: graph)
-      #expect(found.count == (graph["count"] as? Int == 1 ? 6 : 7), "\(graph)")
-      #expect(found.allSatisfy { $0.isFinite }, "\(graph)")
+      expectEqual(found.count, (graph["count"] as? Int == 1 ? 6 : 7), "\(graph)")
+      expectTrue(found.allSatisfy { $0.isFinite }, "\(graph)")
     }
-    let chains = try #require(report["chains"] as? [[String: Any]])
+    let chains = try require(report["chains"] as? [[String: Any]])
     let hosts = [
       "floor", "Cuejack", "ecasound", "jalv", "floor, by hand", "Cuejack, by hand",
       "units, by hand",
     ]
-    #expect(
-      chains.map { "\($0["host"]!) \($0["count"]!)" } == hosts.flatMap { ["\($0) 1", "\($0) 2"] })
+    expectEqual(
+      chains.map { "\($0["host"]!) \($0["count"]!)" }, hosts.flatMap { ["\($0) 1", "\($0) 2"] })
     for chain in chains {
       let microseconds = chain["microseconds"] as? [String: Double] ?? [:]
-      #expect(microseconds["least"] ?? 0 > 0, "\(chain)")
+      expectTrue(microseconds["least"] ?? 0 > 0, "\(chain)")
       // The cost of one more plugin is arbitrary after so few cycles.
-      #expect((chain["each"] != nil) == (chain["count"] as? Int == 2), "\(chain)")
+      expectEqual((chain["each"] != nil), (chain["count"] as? Int == 2), "\(chain)")
       let isFloor = (chain["host"] as? String)?.hasPrefix("floor") == true
-      #expect((chain["beyondFloor"] != nil) == (chain["each"] != nil && !isFloor), "\(chain)")
+      expectEqual((chain["beyondFloor"] != nil), (chain["each"] != nil && !isFloor), "\(chain)")
     }
-    let mixes = try #require(report["mixes"] as? [[String: Any]])
+    let mixes = try require(report["mixes"] as? [[String: Any]])
     let four = Array(hosts.prefix(4))
-    #expect(mixes.map { $0["host"] as? String } == four + four)
+    expectEqual(mixes.map { $0["host"] as? String }, four + four)
     // No plugins side by side for the floor and for jalv, and too many plugins for jalv.
     let loaded = mixes.filter { $0["missing"] == nil }
-    #expect(loaded.map { $0["host"] as? String } == ["Cuejack", "ecasound"] + four.dropLast())
+    expectEqual(loaded.map { $0["host"] as? String }, ["Cuejack", "ecasound"] + four.dropLast())
     for mix in loaded {
       for sound in ["noise", "silence", "denormals"] {
         let load = mix[sound] as? [String: Any] ?? [:]
         let microseconds = load["microseconds"] as? [String: Double] ?? [:]
-        #expect(
+        expectTrue(
           microseconds["least"] ?? 0 > 0 && load["load"] as? Double ?? -1 >= 0,
           "\(sound) in \(mix)")
       }
     }
-    let latencies = try #require(report["latencies"] as? [[String: Any]])
-    #expect(
-      latencies.map { "\($0["period"]!) \($0["path"]!)" } == [
+    let latencies = try require(report["latencies"] as? [[String: Any]])
+    expectEqual(
+      latencies.map { "\($0["period"]!) \($0["path"]!)" },
+      [
         "4096 C client, a flag", "4096 queue", "4096 queue, resampled from 44.1 kHz",
       ])
     for (i, latency) in latencies.enumerated() {
       let order = ["least", "median", "almostAll", "most"].map { latency[$0] as? Double ?? .nan }
-      #expect(order == order.sorted() && order.allSatisfy(\.isFinite), "\(latency)")
+      expectTrue(order == order.sorted() && order.allSatisfy(\.isFinite), "\(latency)")
       // A busy machine misses some.
-      #expect((1...(i == 0 ? 6 : 3)).contains(latency["count"] as? Int ?? 0), "\(latency)")
+      expectTrue((1...(i == 0 ? 6 : 3)).contains(latency["count"] as? Int ?? 0), "\(latency)")
       let floor = latency["againstFloor"] as? [String: Any]
-      #expect((floor == nil) == (i == 0), "\(latency)")
+      expectEqual((floor == nil), (i == 0), "\(latency)")
       if let floor {
         let found = numbers(in: floor)
         // Without the ratio, if the cycles were late.
-        #expect((2...3).contains(found.count) && found.allSatisfy(\.isFinite), "\(latency)")
-        #expect((0...1).contains(floor["sameCycle"] as? Double ?? -1), "\(latency)")
+        expectTrue((2...3).contains(found.count) && found.allSatisfy(\.isFinite), "\(latency)")
+        expectTrue((0...1).contains(floor["sameCycle"] as? Double ?? -1), "\(latency)")
       }
     }
 
-    let queues = try #require(report["queues"] as? [[String: Any]])
-    #expect(queues.map { $0["queues"] as? Int } == [1, 5, 10])
+    let queues = try require(report["queues"] as? [[String: Any]])
+    expectEqual(queues.map { $0["queues"] as? Int }, [1, 5, 10])
     for (i, row) in queues.enumerated() {
       let cycle = numbers(in: row["cycle"]!)
-      #expect(cycle.count == 5 && cycle.allSatisfy { $0.isFinite && $0 > 0 }, "\(row)")
-      let playing = try #require(row["playing"] as? [String: Any])
+      expectTrue(cycle.count == 5 && cycle.allSatisfy { $0.isFinite && $0 > 0 }, "\(row)")
+      let playing = try require(row["playing"] as? [String: Any])
       // The memory growth includes the three buffers of 4,096 four-byte frames.
       let buffers = Double(row["queues"] as! Int * 3 * 4096 * 4) / 1024
-      #expect(playing["bufferKilobytes"] as? Double == buffers)
+      expectEqual(playing["bufferKilobytes"] as? Double, buffers)
       for memory in ["proportionalKilobytes", "residentKilobytes"] {
         let kilobytes = playing[memory] as? Double ?? 0
-        #expect(kilobytes > buffers, "\(row)")
+        expectTrue(kilobytes > buffers, "\(row)")
       }
       for what in ["processorMilliseconds", "callbacks", "threads"] {
         let found = numbers(in: playing[what] as Any? ?? [Any]())
-        #expect(!found.isEmpty && found.allSatisfy { $0 > 0 }, "\(what) in \(row)")
+        expectTrue(!found.isEmpty && found.allSatisfy { $0 > 0 }, "\(what) in \(row)")
       }
       let each = numbers(in: row["each"] as Any? ?? [Any]())
       let slopes = i == 0 ? 0 : 6
-      #expect(each.count == slopes, "\(row)")
-      #expect(each.allSatisfy { $0.isFinite }, "\(row)")
+      expectEqual(each.count, slopes, "\(row)")
+      expectTrue(each.allSatisfy { $0.isFinite }, "\(row)")
     }
 
-    let files = try #require(report["files"] as? [[String: Any]])
-    #expect(files.map { $0["files"] as? Int } == [1, 17])
+    let files = try require(report["files"] as? [[String: Any]])
+    expectEqual(files.map { $0["files"] as? Int }, [1, 17])
     for row in files {
       let found = numbers(in: row)
-      #expect(found.count == 8 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(row)")
+      expectTrue(found.count == 8 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(row)")
     }
-    let recordings = try #require(report["recordings"] as? [[String: Any]])
+    let recordings = try require(report["recordings"] as? [[String: Any]])
     let recorders = recordings.map { $0["program"] as! String }
     // Not every distribution has jack_capture.
-    #expect(
-      recorders.filter { $0 != "jack_capture" } == ["cuejack record", "jack_rec"], "\(recorders)")
+    expectEqual(
+      recorders.filter { $0 != "jack_capture" }, ["cuejack record", "jack_rec"], "\(recorders)")
     for row in recordings {
       let found = numbers(in: row)
-      #expect(found.count == 10 && found.allSatisfy { $0.isFinite && $0 >= 0 }, "\(row)")
+      expectTrue(found.count == 10 && found.allSatisfy { $0.isFinite && $0 >= 0 }, "\(row)")
     }
-    let threads = try #require(report["threads"] as? [[String: Any]])
-    #expect(threads.map { $0["plugin"] as? String } == ["fil4", "triplePara", "eg-amp"])
+    let threads = try require(report["threads"] as? [[String: Any]])
+    expectEqual(threads.map { $0["plugin"] as? String }, ["fil4", "triplePara", "eg-amp"])
     for row in threads {
       let found = numbers(in: row)
-      #expect(found.count == 9 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(row)")
+      expectTrue(found.count == 9 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(row)")
     }
 
-    let tails = try #require(report["tails"] as? [[String: Any]])
-    #expect(
-      tails.map { $0["program"] as? String } == [
+    let tails = try require(report["tails"] as? [[String: Any]])
+    expectEqual(
+      tails.map { $0["program"] as? String },
+      [
         "a C client alone", "cuejack session run", "ecasound",
       ])
     for row in tails {
       // ecasound may stay silent on a busy machine.
       if row["program"] as? String == "ecasound", let missing = row["missing"] as? String {
-        #expect(missing.contains("not heard"))
+        expectTrue(missing.contains("not heard"))
         continue
       }
-      let tail = try #require(row["tail"] as? [String: Any], "\(row)")
+      let tail = try require(row["tail"] as? [String: Any], "\(row)")
       let cycles = ["median", "of999In1000", "longest"].map { tail[$0] as? Double ?? .nan }
-      #expect(
+      expectTrue(
         cycles == cycles.sorted() && cycles[0] > 0 && tail["cycles"] as? Int ?? 0 > 0, "\(row)")
     }
 
-    let machine = try #require(report["machine"] as? [String: Any])
-    #expect(machine["cores"] as? Int ?? 0 > 0)
-    for fact in ["processor", "kernel"] { #expect(machine[fact] as? String ?? "" != "") }
+    let machine = try require(report["machine"] as? [String: Any])
+    expectTrue(machine["cores"] as? Int ?? 0 > 0)
+    for fact in ["processor", "kernel"] { expectTrue(machine[fact] as? String ?? "" != "") }
   }
 
   @Test(.enabled(if: !isSanitized)) func theTableHasALineForEachRow() throws {
@@ -222,26 +225,26 @@ import Testing
     let lines = table.split(separator: "\n")
     /// The number of lines with a match.
     func count(_ line: some RegexComponent) -> Int { lines.count { $0.contains(line) } }
-    #expect(
-      count(#/^[sf]\d\d +\d+ +\d+ +[\d.]+ \([\d.]+-[\d.]+\) ns +[\d.]+ ns +[\d.]+ +\S/#) == 14,
+    expectEqual(
+      count(#/^[sf]\d\d +\d+ +\d+ +[\d.]+ \([\d.]+-[\d.]+\) ns +[\d.]+ ns +[\d.]+ +\S/#), 14,
       "\(table)")
-    #expect(
-      count(#/^(cuejack|sndfile|mpv|ecasound).* \d+ s( +[\d.]+ \([\d.]+-[\d.]+\)){3}$/#) == 8)
-    #expect(
+    expectEqual(
+      count(#/^(cuejack|sndfile|mpv|ecasound).* \d+ s( +[\d.]+ \([\d.]+-[\d.]+\)){3}$/#), 8)
+    expectTrue(
       [10, 11].contains(
         count(#/^s16 .* \d+ s +[\d.]+ \([\d.]+-[\d.]+\) ms +[\d.]+ M +[\d.]+$/#)))
-    #expect(
+    expectEqual(
       count(
-        #/code +(Cuejack|ffmpeg) +\d+ s +[\d.]+ \([\d.]+-[\d.]+\) ms +\d+ x +[\d.]+$/#) == 20)
-    #expect(count(#/^ +\d+  (C client|queue).* \d+ +\d+( +-?[\d.]+){8}/#) == 3)
-    #expect(count(#/^\d+ .* ms( +\d+){2}( +-?[\d.]+ MB){3} +\d+ +\d+$/#) == 3)
-    #expect(count(#/^\d+ to \d+ .* µs( +-?[\d.]+ kB){4}$/#) == 2)
-    #expect(
+        #/code +(Cuejack|ffmpeg) +\d+ s +[\d.]+ \([\d.]+-[\d.]+\) ms +\d+ x +[\d.]+$/#), 20)
+    expectEqual(count(#/^ +\d+  (C client|queue).* \d+ +\d+( +-?[\d.]+){8}/#), 3)
+    expectEqual(count(#/^\d+ .* ms( +\d+){2}( +-?[\d.]+ MB){3} +\d+ +\d+$/#), 3)
+    expectEqual(count(#/^\d+ to \d+ .* µs( +-?[\d.]+ kB){4}$/#), 2)
+    expectEqual(
       count(
-        #/^(floor|Cuejack|ecasound|jalv)[, a-z]* +[12] +[\d.]+ \([\d.]+-[\d.]+\) µs .*\d$/#) == 12)
-    #expect(
+        #/^(floor|Cuejack|ecasound|jalv)[, a-z]* +[12] +[\d.]+ \([\d.]+-[\d.]+\) µs .*\d$/#), 12)
+    expectEqual(
       count(
-        #/^32 eg-amp +(floor|Cuejack|ecasound)( +[\d.]+ \([\d.]+-[\d.]+\) µs +[\d.]+ %){3}/#) == 3)
-    #expect(count(#/^  ratio( +[\d.]+){3}$/#) == 6)
+        #/^32 eg-amp +(floor|Cuejack|ecasound)( +[\d.]+ \([\d.]+-[\d.]+\) µs +[\d.]+ %){3}/#), 3)
+    expectEqual(count(#/^  ratio( +[\d.]+){3}$/#), 6)
   }
 }

@@ -47,19 +47,20 @@ import Testing
   @Test(arguments: Page.documentation) func everyCommandIsKnown(page: Page) throws {
     let helps = try Self.helps.get()
     let commands = Self.commands(of: page)
-    #expect(commands.count > 30 || page.path != "docs/command.md")
+    expectTrue(commands.count > 30 || page.path != "docs/command.md")
     for words in commands {
       // A placeholder such as SUBCOMMAND, or an option of the command itself.
       guard let first = words.first, first.firstMatch(of: /^[a-z]/) != nil else { continue }
       var path = [first]
       if words.count > 1, helps[[first, words[1]]] != nil { path.append(words[1]) }
-      let help = try #require(helps[path], "\(page): cuejack \(words.joined(separator: " "))")
+      let help = try require(helps[path], "\(page): cuejack \(words.joined(separator: " "))")
       if path == ["plugins"], words.count > 1 {
-        #expect(words[1].hasPrefix("-"), "\(page): cuejack plugins \(words[1])")
+        expectTrue(words[1].hasPrefix("-"), "\(page): cuejack plugins \(words[1])")
       }
       let known = Self.options(in: help)
       for option in Self.options(in: words.joined(separator: " ")) {
-        #expect(known.contains(option), "\(page): cuejack \(path.joined(separator: " ")) \(option)")
+        expectTrue(
+          known.contains(option), "\(page): cuejack \(path.joined(separator: " ")) \(option)")
       }
     }
   }
@@ -72,7 +73,7 @@ import Testing
     }
     for span in page.codeSpans where span.hasPrefix("--") && span != "--" {
       for option in Self.options(in: span) {
-        #expect(known.contains(option), "\(page): \(span)")
+        expectTrue(known.contains(option), "\(page): \(span)")
       }
     }
   }
@@ -84,8 +85,8 @@ import Testing
       let copy = folder.appendingPathComponent("command.md")
       try Data(page.utf8).write(to: copy)
       let written = try run(builtProduct(named: "cuejack").path, ["manual", copy.path])
-      #expect(written.status == 0, "\(written)")
-      #expect(text(of: copy) == page, "make tables writes other tables")
+      expectEqual(written.status, 0, "\(written)")
+      expectEqual(text(of: copy), page, "make tables writes other tables")
     }
     for (words, help) in try Self.helps.get() {
       let section = Page("docs/command.md").section(ofCommand: words[0])
@@ -93,7 +94,8 @@ import Testing
       for match in help.matches(of: /(?m)^  (?:-\w, )?(--[a-z][a-z-]*)/) {
         let option = match.output.1
         if ["--help", "--version"].contains(option) { continue }
-        #expect(section.contains { $0.hasPrefix("| `") && $0.contains("`\(option)`") }, "\(option)")
+        expectTrue(
+          section.contains { $0.hasPrefix("| `") && $0.contains("`\(option)`") }, "\(option)")
       }
     }
   }

@@ -19,7 +19,7 @@ import Testing
   private static func script(_ prefix: String) throws -> String {
     let units = blocks("ini")
     let commands = blocks("sh")
-    try #require(units.count == 2 && commands.count == 3)
+    try require(units.count == 2 && commands.count == 3)
     let jackd = units[0].replacing(/-d alsa .*/, with: "-d dummy -r 48000 -p 1024")
     return """
       set -e
@@ -75,11 +75,11 @@ import Testing
           "JACK_NO_START_SERVER": "1",
           "PATH": "\(prefix)/bin:\(ProcessInfo.processInfo.environment["PATH"] ?? "")",
         ], folder: repository)
-      #expect(result.status == 0, "\(result)")
-      #expect(result.output.matches(of: /\/cuejack\/running true/).count == 3, "\(result)")
+      expectEqual(result.status, 0, "\(result)")
+      expectEqual(result.output.matches(of: /\/cuejack\/running true/).count, 3, "\(result)")
       // Both recordings have the sine of 0.2.
       let peaks = result.output.matches(of: /sample peak (-?[\d.]+)/).map { $0.output.1 }
-      #expect(peaks == ["-14.0", "-14.0"], "\(result)")
+      expectEqual(peaks, ["-14.0", "-14.0"], "\(result)")
     }
   }
 }

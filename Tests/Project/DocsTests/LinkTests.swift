@@ -5,7 +5,7 @@ import Testing
 /// The pages' links, sizes and tables.
 @Suite struct LinkTests {
   @Test(arguments: Page.all) func everyRelativeLinkHasADestination(page: Page) {
-    #expect(!page.text.isEmpty)
+    expectTrue(!page.text.isEmpty)
     let folder = (page.path as NSString).deletingLastPathComponent
     for link in page.links where !link.contains("://") && !link.hasPrefix("mailto:") {
       let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
@@ -15,22 +15,22 @@ import Testing
         : URL(fileURLWithPath: "/\(folder)/\(parts[0])").standardizedFileURL.path.dropFirst()
           .description
       let file = repository.appendingPathComponent(path)
-      #expect(FileManager.default.fileExists(atPath: file.path), "\(page): \(link)")
+      expectTrue(FileManager.default.fileExists(atPath: file.path), "\(page): \(link)")
       guard parts.count == 2 else { continue }
-      #expect(Page(path).anchors.contains(String(parts[1])), "\(page): no heading for \(link)")
+      expectTrue(Page(path).anchors.contains(String(parts[1])), "\(page): no heading for \(link)")
     }
   }
 
   @Test func theReadmeHasAtMostSevenHundredWords() {
     let words = Page("README.md").text.split(whereSeparator: \.isWhitespace).count
-    #expect(words <= 700 && words > 100, "\(words) words")
+    expectTrue(words <= 700 && words > 100, "\(words) words")
   }
 
   /// A reader finds every page from README.
   @Test func theReadmeLinksToEveryPage() {
     let links = Set(Page("README.md").links.map { $0.prefix { $0 != "#" } })
     for page in Page.documentation where page.path != "README.md" {
-      #expect(links.contains(page.path[...]), "\(page)")
+      expectTrue(links.contains(page.path[...]), "\(page)")
     }
   }
 
@@ -38,7 +38,7 @@ import Testing
   @Test(arguments: Page.documentation) func noCellIsLong(page: Page) {
     for line in page.lines where line.hasPrefix("| ") {
       for cell in line.split(separator: "|") {
-        #expect(cell.count <= 400, "\(page): \(cell.prefix(60))… has \(cell.count) characters")
+        expectTrue(cell.count <= 400, "\(page): \(cell.prefix(60))… has \(cell.count) characters")
       }
     }
   }
@@ -51,13 +51,13 @@ import Testing
       let slots = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
       guard slots.count == 5, slots[0].firstMatch(of: /^\d+[a-z]?$/) != nil else { continue }
       hops += 1
-      let name = try #require(Page.codeSpans(in: slots[2]).first)
-      let link = try #require(slots[3].firstMatch(of: /\]\(\.\.\/([^)]+)\)/))
+      let name = try require(Page.codeSpans(in: slots[2]).first)
+      let link = try require(slots[3].firstMatch(of: /\]\(\.\.\/([^)]+)\)/))
       let source = text(of: repository.appendingPathComponent(String(link.output.1)))
       let words = link.output.1.hasSuffix(".h") ? ["\(name)("] : ["func \(name)(", "func \(name)<"]
-      #expect(words.contains { source.contains($0) }, "\(link.output.1) has no \(name)")
+      expectTrue(words.contains { source.contains($0) }, "\(link.output.1) has no \(name)")
     }
-    #expect(hops >= 20)
+    expectTrue(hops >= 20)
   }
 
   /// architecture.md names a test for each limit of libsndfile, and SndfileLimitsTests has no others.
@@ -67,27 +67,27 @@ import Testing
     let tests = text(
       of: repository.appendingPathComponent("Tests/Unit/FilesTests/SndfileLimitsTests.swift"))
     let present = tests.matches(of: /@Test func (\w+)\(/).map { String($0.output.1) }
-    #expect(named.sorted() == present.sorted() && named.count > 5)
+    expectTrue(named.sorted() == present.sorted() && named.count > 5)
   }
 
   /// architecture.md names each folder of `Sources`, in the picture of the modules or below it.
   @Test func thePageOfTheArchitectureNamesEveryModule() throws {
     let page = Page("docs/architecture.md")
-    let picture = try #require(page.blocks.first)
+    let picture = try require(page.blocks.first)
     let folders = try FileManager.default.contentsOfDirectory(
       atPath: repository.appendingPathComponent("Sources").path)
     let named = Set(picture.text.matches(of: /\w+/).map { String($0.output) } + page.codeSpans)
-    for folder in folders { #expect(named.contains(folder), "\(folder)") }
+    for folder in folders { expectTrue(named.contains(folder), "\(folder)") }
     for match in picture.text.matches(of: /(?m)^ (\w+)/) {
-      #expect(folders.contains(String(match.output.1)), "there is no Sources/\(match.output.1)")
+      expectTrue(folders.contains(String(match.output.1)), "there is no Sources/\(match.output.1)")
     }
   }
 
   @Test func aPageIsReadAsMarkdown() {
     let page = Page("docs/command.md")
-    #expect(page.anchors.contains("cuejack-play") && page.anchors.contains("exit-codes"))
-    #expect(page.blocks.first?.language == "sh")
-    #expect(page.section(ofCommand: "info").contains { $0.contains("--json") })
-    #expect(page.links.contains("plugins.md#checking-a-plugin"))
+    expectTrue(page.anchors.contains("cuejack-play") && page.anchors.contains("exit-codes"))
+    expectEqual(page.blocks.first?.language, "sh")
+    expectTrue(page.section(ofCommand: "info").contains { $0.contains("--json") })
+    expectTrue(page.links.contains("plugins.md#checking-a-plugin"))
   }
 }

@@ -35,7 +35,7 @@ import Testing
   @Test func thePagesHaveListings() {
     for page in Self.pages {
       for language in page.path == "docs/api.md" ? ["c", "swift"] : ["c", "swift", "sh"] {
-        #expect(page.blocks.contains { $0.language == language }, "\(page), \(language)")
+        expectTrue(page.blocks.contains { $0.language == language }, "\(page), \(language)")
       }
     }
   }
@@ -47,10 +47,11 @@ import Testing
       on: jack, name: "card", capacity: 120 * jack.rate, isSoundCard: true)
     card.arm()
     try body(["JACK_DEFAULT_SERVER": jack.name, "JACK_NO_START_SERVER": "1"])
-    try #require(card.wait(untilFrames: card.capturedFrames + 1))
+    try require(card.wait(untilFrames: card.capturedFrames + 1))
     card.disarm()
     for channel in 0..<2 {
-      #expect(card.samples(channel: channel).contains { $0 != 0 }, "channel \(channel) is silent")
+      expectTrue(
+        card.samples(channel: channel).contains { $0 != 0 }, "channel \(channel) is silent")
     }
   }
 
@@ -65,14 +66,14 @@ import Testing
       ]
       /// Builds a listing with the page's command, and returns the program.
       func build(_ listing: Page.Block, _ page: String, _ name: String) throws -> String {
-        let command = try #require(
+        let command = try require(
           Page(page).blocks.filter { $0.language == "sh" }
             .flatMap { $0.text.components(separatedBy: "\n") }
             .first { $0.hasPrefix("clang ") && $0.hasSuffix("-o \(name)") }, "\(page)")
         try Data(listing.text.utf8).write(to: folder.appendingPathComponent("\(name).c"))
         let built = try run(
           "sh", ["-c", "\(command) -Wall -Werror"], environment: buildEnvironment, folder: folder)
-        try #require(built.status == 0, "\(page): \(built.errors)")
+        try require(built.status == 0, "\(page): \(built.errors)")
         return folder.appendingPathComponent(name).path
       }
       for (page, name) in [("README.md", "tone"), ("docs/programs.md", "player")] {
@@ -81,15 +82,15 @@ import Testing
           try expectSound { environment in
             let result = try run(
               program, environment: environment.merging(["LD_LIBRARY_PATH": ""]) { $1 })
-            #expect(result.status == 0, "\(page): \(result)")
+            expectEqual(result.status, 0, "\(page): \(result)")
           }
         }
       }
-      let listing = try #require(Page("docs/api.md").blocks.first { $0.language == "c" })
+      let listing = try require(Page("docs/api.md").blocks.first { $0.language == "c" })
       let program = try build(listing, "docs/programs.md", "player")
       let result = try run(
         program, environment: ["LD_LIBRARY_PATH": "", "LV2_PATH": "/usr/lib/lv2"])
-      #expect(result.output == "1.000 1.000 0.501 0.501 \n" && result.status == 0, "\(result)")
+      expectTrue(result.output == "1.000 1.000 0.501 0.501 \n" && result.status == 0, "\(result)")
     }
   }
 
@@ -114,7 +115,7 @@ import Testing
   /// what stays refused.
   @Test func theCuresOfTheSectionFromXcodeToLinuxWork() throws {
     let page = Page("docs/programs.md").text
-    let setting = try #require(page.firstMatch(of: /\.unsafeFlags\(\[([^\]]*)\]\)/))
+    let setting = try require(page.firstMatch(of: /\.unsafeFlags\(\[([^\]]*)\]\)/))
     let words = setting.output.1.matches(of: /"([^"]*)"/).map { String($0.output.1) }
     try withTemporaryFolder { folder in
       let source = folder.appendingPathComponent("file.swift")
@@ -141,14 +142,14 @@ import Testing
         (imports.joined() + cast, [], true),
       ] {
         let compiles = try compiles(text, options)
-        #expect(compiles == isAccepted, "\(text)")
+        expectEqual(compiles, isAccepted, "\(text)")
       }
     }
   }
 
   @Test func theSamplesOfTheSwiftPagesCompile() throws {
     let fragments = Self.samples.filter { !$0.text.contains("import AudioToolbox") }
-    #expect(fragments.count > 18 && Self.programs.count == 1, "\(fragments.count)")
+    expectTrue(fragments.count > 18 && Self.programs.count == 1, "\(fragments.count)")
     let functions = fragments.enumerated().map { number, sample in
       "  // \(sample.page)\n  mutating func sample\(number)() async throws {\n\(sample.text)  }\n"
     }
@@ -159,7 +160,7 @@ import Testing
         SwiftToolchain().tool("swiftc"),
         ["-swift-version", "6", "-typecheck", source.path]
           + ProgramBuilds.shared.get().flags("--cflags", "--libs", "AudioToolbox-swift"))
-      #expect(checked.status == 0, "\(checked.errors)")
+      expectEqual(checked.status, 0, "\(checked.errors)")
     }
   }
 
@@ -173,10 +174,10 @@ import Testing
         SwiftToolchain().tool("swiftc"),
         ["-swift-version", "6", "-warnings-as-errors", source.path, "-o", program]
           + ProgramBuilds.shared.get().flags("--cflags", "--libs", "AudioToolbox-swift"))
-      try #require(built.status == 0, "\(listing): \(built.errors)")
+      try require(built.status == 0, "\(listing): \(built.errors)")
       try expectSound { environment in
         let result = try run(program, environment: environment)
-        #expect(result.status == 0, "\(listing): \(result)")
+        expectEqual(result.status, 0, "\(listing): \(result)")
       }
     }
   }
@@ -187,12 +188,12 @@ import Testing
       let pages = folder.appendingPathComponent("pages").path
       let made = try run(
         "Tests/Tools/Gates/docs", [builtProducts.path, pages], folder: repository)
-      try #require(made.status == 0, "\(made)")
+      try require(made.status == 0, "\(made)")
       for page in [
         "documentation/audiotoolbox/playbackqueue/ramp(to:over:)",
         "documentation/audiotoolbox/startingononeframe", "tutorials/audiotoolbox/twotones",
       ] {
-        #expect(FileManager.default.fileExists(atPath: "\(pages)/data/\(page).json"), "\(page)")
+        expectTrue(FileManager.default.fileExists(atPath: "\(pages)/data/\(page).json"), "\(page)")
       }
     }
   }
@@ -202,7 +203,7 @@ import Testing
   @Test func theCommandsOfTheReadmeRun() throws {
     let commands = Page("README.md").blocks.filter { $0.language == "sh" }
       .flatMap { $0.text.components(separatedBy: "\n") }.filter { $0.hasPrefix("cuejack ") }
-    #expect(commands.count >= 5)
+    expectTrue(commands.count >= 5)
     try withTemporaryFolder { folder in
       for name in ["drums.wav", "bass.aiff", "tone.wav"] {
         let made = try run(
@@ -212,11 +213,11 @@ import Testing
             "0.2",
           ],
           folder: folder)
-        try #require(made.status == 0, "\(made.errors)")
+        try require(made.status == 0, "\(made.errors)")
       }
       let cuejack = try builtProduct(named: "cuejack").path
       let converted = try run(cuejack, ["convert", "tone.wav", "chords.caf"], folder: folder)
-      try #require(converted.status == 0, "\(converted.errors)")
+      try require(converted.status == 0, "\(converted.errors)")
       let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
       var environment = playEnvironment(try pluginEnvironment())
       environment["PATH"] = "\(builtProducts.path):\(path)"
@@ -224,13 +225,13 @@ import Testing
         for command in commands {
           let result = try run(
             "sh", ["-c", command], environment: environment.merging(server) { $1 }, folder: folder)
-          #expect(result.status == 0, "\(command): \(result)")
+          expectEqual(result.status, 0, "\(command): \(result)")
         }
       }
       for name in ["mix.wav", "duo.flac", "take.wav", "take.flac"] {
         let file = folder.appendingPathComponent(name).path
         let info = try run(cuejack, ["info", file])
-        #expect(info.status == 0 && info.output.contains("48000"), "\(name): \(info)")
+        expectTrue(info.status == 0 && info.output.contains("48000"), "\(name): \(info)")
       }
     }
   }

@@ -20,15 +20,15 @@ import Testing
           "-n", "-r", "48000", "-b", "16", "-c", "2", name, "synth", "5", "sine", "\(hertz)", "vol",
           "0.2",
         ], folder: folder)
-      try #require(made.status == 0, "\(made.errors)")
+      try require(made.status == 0, "\(made.errors)")
     }
     let converted = try run(
       builtProduct(named: "cuejack").path, ["convert", "chords.wav", "chords.caf"], folder: folder)
-    try #require(converted.status == 0, "\(converted.errors)")
+    try require(converted.status == 0, "\(converted.errors)")
   }
 
   @Test func itsCommandsRunOneAfterAnother() throws {
-    #expect(Self.commands.count > 25)
+    expectTrue(Self.commands.count > 25)
     let jack = try JackDaemon(rate: 48000, period: 1024)
     let card = try CaptureClient(on: jack, capacity: 48000)
     try withTemporaryFolder { folder in
@@ -47,7 +47,7 @@ import Testing
       defer { session?.child.end() }
       for command in Self.commands {
         if command.hasPrefix("cuejack session run ") {
-          #expect(session == nil, "\(command): another session runs")
+          expectNil(session, "\(command): another session runs")
           let output = folder.appendingPathComponent("run-\(UUID().uuidString)")
           let child = try Child(
             "sh", ["-c", "exec \(command)"], environment: environment, folder: folder,
@@ -59,7 +59,7 @@ import Testing
           continue
         }
         let result = try run("sh", ["-c", command], environment: environment, folder: folder)
-        #expect(result.status == 0, "\(command): \(result)")
+        expectEqual(result.status, 0, "\(command): \(result)")
         if command.hasSuffix(" start") {
           let client = command.contains(" rig ") ? "rig" : "song"
           try wait(for: "sound after \(command)") {
@@ -72,11 +72,11 @@ import Testing
           }
         }
         if command.hasSuffix(" quit"), let running = session {
-          #expect(running.child.wait(seconds: 60) == 0, "\(command): \(text(of: running.output))")
+          expectEqual(running.child.wait(seconds: 60), 0, "\(command): \(text(of: running.output))")
           session = nil
         }
       }
-      #expect(session == nil)
+      expectNil(session)
       try check(folder)
     }
     withExtendedLifetime(card) {}
@@ -88,27 +88,27 @@ import Testing
     let cuejack = try builtProduct(named: "cuejack").path
     let shown = try run(cuejack, ["session", "show", file("song"), "--json"])
     let object = try JSONSerialization.jsonObject(with: Data(shown.output.utf8)) as? [String: Any]
-    let tracks = try #require(object?["tracks"] as? [[String: Any]])
-    #expect(tracks.map { $0["name"] as? String } == ["drums", "bass", "chords"])
+    let tracks = try require(object?["tracks"] as? [[String: Any]])
+    expectEqual(tracks.map { $0["name"] as? String }, ["drums", "bass", "chords"])
     // What `cuejack set` changed was saved, and the files were collected.
-    #expect(tracks[0]["gain"] as? Double == -3 && tracks[1]["mute"] as? Bool != true)
-    #expect((tracks[2]["file"] as? String)?.hasPrefix("audio/") == true, "\(tracks)")
+    expectTrue(tracks[0]["gain"] as? Double == -3 && tracks[1]["mute"] as? Bool != true)
+    expectEqual((tracks[2]["file"] as? String)?.hasPrefix("audio/"), true, "\(tracks)")
     for name in ["song.svg", "song.png", "song.flac", "mix.wav", "song/takes/take.wav"] {
       let size = try FileManager.default.attributesOfItem(atPath: file(name))[.size] as? Int
-      #expect(size ?? 0 > 1000, "\(name): \(size ?? 0) bytes")
+      expectTrue(size ?? 0 > 1000, "\(name): \(size ?? 0) bytes")
     }
     let info = try run(cuejack, ["info", "--json", file("song.flac")])
     let sounds = try JSONSerialization.jsonObject(with: Data(info.output.utf8)) as? [[String: Any]]
-    #expect(sounds?.first?["frames"] as? Int == 5 * 48000, "\(info.output)")
+    expectEqual(sounds?.first?["frames"] as? Int, 5 * 48000, "\(info.output)")
     // The mix was heard.
     let mix = try run(cuejack, ["info", "--json", "--loudness", file("mix.wav")])
     let measured = try JSONSerialization.jsonObject(with: Data(mix.output.utf8)) as? [[String: Any]]
     let loudness = measured?.first?["loudness"] as? [String: Any]
-    #expect(loudness?["samplePeak"] as? Double ?? -100 > -40, "\(mix.output)")
+    expectTrue(loudness?["samplePeak"] as? Double ?? -100 > -40, "\(mix.output)")
   }
 
   @Test func READMEAndTheCommandsPageLinkToIt() {
-    #expect(Page("README.md").links.contains("docs/sessions.md"))
-    #expect(Page("docs/command.md").links.contains("sessions.md"))
+    expectTrue(Page("README.md").links.contains("docs/sessions.md"))
+    expectTrue(Page("docs/command.md").links.contains("sessions.md"))
   }
 }

@@ -8,7 +8,7 @@ import Testing
   @discardableResult
   private func tool(_ name: String, _ arguments: String...) throws -> String {
     let result = try run("/usr/bin/env", [name] + arguments)
-    try #require(result.status == 0, "\(name): \(result.errors)")
+    try require(result.status == 0, "\(name): \(result.errors)")
     return result.output
   }
 
@@ -36,7 +36,7 @@ import Testing
         func file(_ name: String) -> URL { folder.appendingPathComponent(name) }
         func convertFile(_ arguments: String...) throws {
           let result = try run(convert, arguments)
-          #expect(result.status == 0 && result.errors == "", "\(arguments): \(result.errors)")
+          expectTrue(result.status == 0 && result.errors == "", "\(arguments): \(result.errors)")
         }
         let source = file("source.wav")
         try tool(
@@ -49,11 +49,11 @@ import Testing
           ("a.aiff", "I24"), ("b.caf", "LEI32"), ("c.wav", "F32"), ("d.caf", "BEF64"),
         ] {
           try convertFile("-d", format, source.path, file(name).path)
-          #expect(try samples(of: file(name), in: folder) == sound, "\(name)")
+          try expectEqual(samples(of: file(name), in: folder), sound, "\(name)")
           try convertFile("-d", "LEI24", file(name).path, file("back.wav").path)
-          #expect(
-            try Data(contentsOf: file("back.wav")).suffix(300_000)
-              == Data(contentsOf: source).suffix(300_000), "\(name)")
+          try expectEqual(
+            Data(contentsOf: file("back.wav")).suffix(300_000),
+            Data(contentsOf: source).suffix(300_000), "\(name)")
         }
         // Fewer bits, another sample rate or other channels: like sox.
         try convertFile("-d", "LEF32@48000", source.path, file("rate.wav").path)
@@ -62,28 +62,28 @@ import Testing
           "rate", "-v", "48000")
         let rate = try samples(of: file("rate.wav"), in: folder)
         let theirs = try samples(of: file("sox.wav"), in: folder)
-        #expect(rate.count == 2 * 72000 && theirs.count == rate.count)
-        #expect(ratio(theirs, rate) > 80, "\(ratio(theirs, rate)) dB")
+        expectTrue(rate.count == 2 * 72000 && theirs.count == rate.count)
+        expectTrue(ratio(theirs, rate) > 80, "\(ratio(theirs, rate)) dB")
         try convertFile("-c", "1", "-d", "F32", source.path, file("mono.wav").path)
         try tool(
           "sox", "-D", source.path, "-e", "floating-point", "-b", "32", file("one.wav").path,
           "remix", "-")
         let mono = try samples(of: file("mono.wav"), in: folder)
-        #expect(ratio(try samples(of: file("one.wav"), in: folder), mono) > 120)
-        #expect(mono.count == sound.count / 2)
+        expectTrue(ratio(try samples(of: file("one.wav"), in: folder), mono) > 120)
+        expectEqual(mono.count, sound.count / 2)
 
         // Packets: lossless ones are equal bit for bit, others have the same length and alignment.
         for name in ["e.m4a", "f.flac"] {
           try convertFile(
             "-d", name.hasSuffix("flac") ? "flac" : "alac", source.path, file(name).path)
-          #expect(try samples(of: file(name), in: folder) == sound, "\(name)")
+          try expectEqual(samples(of: file(name), in: folder), sound, "\(name)")
           try convertFile("-d", "F32", file(name).path, file("back.wav").path)
-          #expect(try samples(of: file("back.wav"), in: folder) == sound, "\(name)")
+          try expectEqual(samples(of: file("back.wav"), in: folder), sound, "\(name)")
         }
         try convertFile("-d", "aac", "-b", "192000", source.path, file("g.m4a").path)
         try convertFile("-d", "F32", file("g.m4a").path, file("back.wav").path)
         let back = try samples(of: file("back.wav"), in: folder)
-        #expect(back.count == sound.count && ratio(sound, back) > 12, "\(ratio(sound, back)) dB")
+        expectTrue(back.count == sound.count && ratio(sound, back) > 12, "\(ratio(sound, back)) dB")
       }
     }
   }
@@ -97,7 +97,7 @@ import Testing
         func expect(_ arguments: [String], status: Int32, errors: String) throws {
           let result = try run(convert, arguments)
           let told = result.errors.split(separator: "\n").last ?? ""
-          #expect(result.status == status && told.hasPrefix(errors), "\(result)")
+          expectTrue(result.status == status && told.hasPrefix(errors), "\(result)")
         }
         let out = folder.appendingPathComponent("out.wav").path
         try expect([note.path], status: 2, errors: "usage: convert ")
@@ -108,7 +108,7 @@ import Testing
         try expect(
           [folder.path + "/missing", out], status: 1, errors: "convert: ExtAudioFileOpenURL: -43")
         try expect([note.path, out], status: 1, errors: "convert: ExtAudioFileOpenURL: 'typ?'")
-        #expect(!FileManager.default.fileExists(atPath: out))
+        expectTrue(!FileManager.default.fileExists(atPath: out))
       }
     }
   }

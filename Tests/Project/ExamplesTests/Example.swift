@@ -14,7 +14,7 @@ func withExample(_ folderName: String, program: String, _ body: (String) throws 
       "make", ["-B"],
       environment: ["PKG_CONFIG_PATH": installation.appendingPathComponent("lib/pkgconfig").path],
       folder: example)
-    try #require(built.status == 0, "\(built.errors)")
+    try require(built.status == 0, "\(built.errors)")
     try body(example.appendingPathComponent(program).path)
   }
 }

@@ -19,7 +19,7 @@ import Testing
               "-D", "-n", "-r", "48000", "-b", "16", "-c", "2", file.path, "synth", "\(frames)s",
               "pinknoise", "sine", "500", "gain", "-12",
             ])
-          try #require(made.status == 0, "\(made.errors)")
+          try require(made.status == 0, "\(made.errors)")
           // Behind a head of 44 bytes.
           let values = try Data(contentsOf: file).dropFirst(44).withUnsafeBytes {
             Array($0.bindMemory(to: Int16.self))
@@ -36,7 +36,7 @@ import Testing
           card.arm()
           let result = try run(program, arguments + files, environment: environment)
           card.disarm()
-          #expect(result.status == 0 && result.errors == "", "\(result.errors)")
+          expectTrue(result.status == 0 && result.errors == "", "\(result.errors)")
           let channels = (0..<2).map { card.samples(channel: $0) }
           let first = channels[0].indices.first { i in channels.contains { $0[i] != 0 } } ?? 0
           return channels.map { Array($0[first...]) }
@@ -57,19 +57,19 @@ import Testing
           }
           return nil
         }
-        #expect(wrong == nil, "\(wrong ?? "")")
+        expectNil(wrong, "\(wrong ?? "")")
         // A preset changes the sound.
         let rock = try heard(["-s", "0.5", "-p", "Rock"])
-        try #require(rock[0].count > 10_000)
-        #expect(abs(rock[0][5000] - sounds[0][0][5000] / 2 - sounds[1][0][5000] / 4) > 1e-4)
+        try require(rock[0].count > 10_000)
+        expectTrue(abs(rock[0][5000] - sounds[0][0][5000] / 2 - sounds[1][0][5000] / 4) > 1e-4)
 
         let presets = try run(program, ["-l"], environment: environment)
-        #expect(presets.output.split(separator: "\n").count == 22, "\(presets)")
+        expectEqual(presets.output.split(separator: "\n").count, 22, "\(presets)")
         let unknown = try run(program, ["-p", "Loud", files[0]], environment: environment)
-        #expect(unknown.status == 1 && unknown.errors.contains("Loud"))
+        expectTrue(unknown.status == 1 && unknown.errors.contains("Loud"))
         let missing = try run(program, ["/nowhere.wav"], environment: environment)
-        #expect(missing.status == 1 && missing.errors.contains("/nowhere.wav"))
-        #expect(try run(program, [], environment: environment).status == 64)
+        expectTrue(missing.status == 1 && missing.errors.contains("/nowhere.wav"))
+        try expectEqual(run(program, [], environment: environment).status, 64)
       }
     }
   }

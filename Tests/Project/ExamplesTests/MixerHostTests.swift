@@ -88,13 +88,13 @@ import Testing
           try card.wait(periods: 12, of: server)
           let result = try host.end()
           card.disarm()
-          #expect(result.status == 0 && result.errors == "", "\(result)")
+          expectTrue(result.status == 0 && result.errors == "", "\(result)")
           var found = states(
             of: card.recording, period: server.period, stereo: stereo, mono: mono)
           if found.last == .silence { found.removeLast() }
           return found == Self.states ? nil : "\(found)"
         }
-        #expect(wrong == nil, "\(wrong ?? "")")
+        expectNil(wrong, "\(wrong ?? "")")
       }
     }
   }
@@ -107,17 +107,17 @@ import Testing
       try withHost(language) { program in
         let name = language.rawValue
         let usage = try run(program, [file])
-        #expect(usage.status == 64 && usage.errors == "usage: \(name) STEREO-FILE MONO-FILE\n")
+        expectTrue(usage.status == 64 && usage.errors == "usage: \(name) STEREO-FILE MONO-FILE\n")
         let host = try TypedProgram(program, [file, file], on: server, in: folder)
         host.type("gain 2 1", "gain 1", "sing", "", "gain 0 0.5")
         let result = try host.end()
-        #expect(
+        expectTrue(
           result.errors
             == ["gain 2 1", "gain 1", "sing"].map { "\(name): there is no command “\($0)”\n" }
             .joined() && result.status == 0)
         let missing = try run(
           program, ["/nowhere.wav", file], environment: ["JACK_DEFAULT_SERVER": server.name])
-        #expect(missing.status == 1 && missing.errors == "\(name): /nowhere.wav: -43\n")
+        expectTrue(missing.status == 1 && missing.errors == "\(name): /nowhere.wav: -43\n")
       }
     }
   }

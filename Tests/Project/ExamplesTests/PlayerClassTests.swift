@@ -36,7 +36,7 @@ import Testing
           try body(player)
           let result = try player.end()
           card.disarm()
-          #expect(result.status == 0 && result.errors == "", "\(result)")
+          expectTrue(result.status == 0 && result.errors == "", "\(result)")
           return card.recording
         }
         func waitForSound() throws {
@@ -57,7 +57,7 @@ import Testing
           if gap < 5 * server.period { return "a pause of \(gap) frames" }
           return difference(heard(channels), file.samples)
         }
-        #expect(paused == nil, "\(paused ?? "")")
+        expectNil(paused, "\(paused ?? "")")
 
         // After a stop, the file begins again.
         let stopped = try unlessBusy(patience: 0.05) { () -> String? in
@@ -71,7 +71,7 @@ import Testing
           guard first > 0, first < file.frames else { return "\(channels[0].count) frames" }
           return difference(channels, file.samples.map { $0[..<first] + $0 })
         }
-        #expect(stopped == nil, "\(stopped ?? "")")
+        expectNil(stopped, "\(stopped ?? "")")
 
         // A loop has no gap, and ends with the file.
         let looped = try unlessBusy(patience: 0.05) { () -> String? in
@@ -87,7 +87,7 @@ import Testing
           return difference(
             channels, short.samples.map { Array(repeatElement($0, count: times).joined()) })
         }
-        #expect(looped == nil, "\(looped ?? "")")
+        expectNil(looped, "\(looped ?? "")")
 
         // The program ends at once.
         let quit = heard(
@@ -96,8 +96,8 @@ import Testing
             try waitForSound()
             player.type("quit")
           })
-        #expect(quit[0].count < file.frames && !quit[0].isEmpty)
-        #expect(quit[0] == Array(file.samples[0].prefix(quit[0].count)))
+        expectTrue(quit[0].count < file.frames && !quit[0].isEmpty)
+        expectEqual(quit[0], Array(file.samples[0].prefix(quit[0].count)))
       }
     }
   }
@@ -107,13 +107,13 @@ import Testing
     try withPlayer(language) { program in
       let name = language.rawValue
       let usage = try run(program)
-      #expect(usage.status == 64 && usage.errors == "usage: \(name) FILE\n")
+      expectTrue(usage.status == 64 && usage.errors == "usage: \(name) FILE\n")
       let missing = try run(program, ["/nowhere.wav"])
-      #expect(missing.status == 1 && missing.errors == "\(name): AudioFileOpenURL: -43\n")
+      expectTrue(missing.status == 1 && missing.errors == "\(name): AudioFileOpenURL: -43\n")
       try withTemporaryFolder { folder in
         let file = try WaveFile("a.wav", in: folder, frames: 10)
         let unknown = try run("sh", ["-c", "echo sing | \"$0\" \"$1\"", program, file.path])
-        #expect(unknown.status == 0 && unknown.errors == "\(name): there is no command “sing”\n")
+        expectTrue(unknown.status == 0 && unknown.errors == "\(name): there is no command “sing”\n")
       }
     }
   }

@@ -76,23 +76,24 @@ import Testing
         for (frames, volume) in [(50_000, "1"), (100, "1"), (20_000, "0.25")] {
           let samples = try writeFile(file, frames: frames, channels: 2, rate: server.rate)
           let (result, heard) = try played(card, by: player, [file.path, volume])
-          #expect(result.status == 0 && result.errors == "", "\(result.errors)")
+          expectTrue(result.status == 0 && result.errors == "", "\(result.errors)")
           let perBuffer = server.rate / 4
-          #expect(
-            result.output == """
-              \(file.path): 'lpcm', 16 bits, 2 channels, \(server.rate) Hz
-              played \(frames) packets in \((frames + perBuffer - 1) / perBuffer) buffers
+          expectEqual(
+            result.output,
+            """
+            \(file.path): 'lpcm', 16 bits, 2 channels, \(server.rate) Hz
+            played \(frames) packets in \((frames + perBuffer - 1) / perBuffer) buffers
 
-              """)
+            """)
           let expected = samples.map { $0.map { $0 * Float(volume)! } }
-          #expect(
-            heard == expected, "\(frames) frames at \(volume), \(heard.first?.count ?? 0) heard")
+          expectEqual(
+            heard, expected, "\(frames) frames at \(volume), \(heard.first?.count ?? 0) heard")
         }
         // A mono file plays on both sides.
         let samples = try writeFile(file, frames: 4000, channels: 1, rate: server.rate)
         let (result, heard) = try played(card, by: player, [file.path])
-        #expect(result.status == 0, "\(result.errors)")
-        #expect(heard == [samples[0], samples[0]])
+        expectEqual(result.status, 0, "\(result.errors)")
+        expectEqual(heard, [samples[0], samples[0]])
       }
     }
   }
@@ -110,7 +111,7 @@ import Testing
         func expect(_ arguments: [String], status: Int32, errors: String) throws {
           let result = try run(player, arguments)
           let told = result.errors.split(separator: "\n").last ?? ""
-          #expect(result.status == status && told == errors, "\(result)")
+          expectTrue(result.status == status && told == errors, "\(result)")
         }
         try expect([], status: 2, errors: "usage: \(name) FILE [VOLUME]")
         try expect([note.path, "loud"], status: 2, errors: "usage: \(name) FILE [VOLUME]")
@@ -119,7 +120,7 @@ import Testing
         try expect([note.path], status: 1, errors: "\(name): AudioFileOpenURL: 'typ?'")
         // With nothing to play, no server is needed.
         let result = try run(player, [empty.path], environment: ["JACK_NO_START_SERVER": "1"])
-        #expect(result.output.hasSuffix("played 0 packets in 0 buffers\n") && result.status == 0)
+        expectTrue(result.output.hasSuffix("played 0 packets in 0 buffers\n") && result.status == 0)
       }
     }
   }

@@ -23,7 +23,7 @@ import Testing
         program, arguments,
         environment: ["JACK_DEFAULT_SERVER": server.name, "LD_LIBRARY_PATH": ""])
       card.disarm()
-      #expect(result.status == 0 && result.errors == "", "\(result)")
+      expectTrue(result.status == 0 && result.errors == "", "\(result)")
       return (result.output, card.recording)
     }
   }
@@ -35,11 +35,11 @@ import Testing
     let name = URL(fileURLWithPath: program).lastPathComponent
     for arguments in usages {
       let result = try run(program, arguments)
-      #expect(result.status == 64 && result.errors.contains("usage: \(name) "), "\(result)")
+      expectTrue(result.status == 64 && result.errors.contains("usage: \(name) "), "\(result)")
     }
     if let missing {
       let result = try run(program, missing)
-      #expect(result.status == 1 && result.errors == "\(name): /nowhere.wav: -43\n", "\(result)")
+      expectTrue(result.status == 1 && result.errors == "\(name): /nowhere.wav: -43\n", "\(result)")
     }
   }
 
@@ -66,10 +66,10 @@ import Testing
         let wrong = try unlessBusy(patience: 0.01) { () -> String? in
           let (output, heard) = try stage.run(
             program, ["-n", "5", "-e", "0.1"] + files.map(\.path))
-          #expect(output == "played 2 files 5 times\n")
+          expectEqual(output, "played 2 files 5 times\n")
           return difference(surrounded: heard, expected)
         }
-        #expect(wrong == nil, "\(wrong ?? "")")
+        expectNil(wrong, "\(wrong ?? "")")
         try expectRefusals(
           program, usages: [[], ["-n", "0", files[0].path], ["-e", "no", files[0].path]],
           missing: ["/nowhere.wav"])
@@ -101,17 +101,17 @@ import Testing
       let wrong = try unlessBusy(patience: 0.01) { () -> String? in
         let heard = sound(
           try stage.run(program, ["A4", "-:0.5", "C4+E4+Gb4:0.75", "F##5:0.25"]).heard)
-        #expect(heard[0] == heard[1])
+        expectEqual(heard[0], heard[1])
         return difference(heard[0], sound([expected])[0], tolerance: 1e-6)
       }
-      #expect(wrong == nil, "\(wrong ?? "")")
+      expectNil(wrong, "\(wrong ?? "")")
       // Another tempo, another length.
       let slow = sound(try stage.run(program, ["-t", "60", "A4"]).heard)[0]
-      #expect((47_990...48_000).contains(slow.count), "\(slow.count)")
+      expectTrue((47_990...48_000).contains(slow.count), "\(slow.count)")
       try expectRefusals(program, usages: [[], ["-t", "0", "A4"]])
       for word in ["H4", "A", "A4:", "A4:0", "A4+", "A4x"] {
         let result = try run(program, [word])
-        #expect(result.status == 1 && result.errors == "synthesis: “\(word)” is not a note\n")
+        expectTrue(result.status == 1 && result.errors == "synthesis: “\(word)” is not a note\n")
       }
     }
   }
@@ -144,13 +144,13 @@ import Testing
         for (options, expected) in [([], file.samples), (["-l", "800"], filtered)] {
           let wrong = try unlessBusy(patience: 0.01) { () -> String? in
             let (output, heard) = try stage.run(program, options + [file.path])
-            #expect(output == words(expected))
+            expectEqual(output, words(expected))
             let channels = sound(heard)
             return (0..<2).compactMap {
               difference(channels[$0], expected[$0], tolerance: options.isEmpty ? 0 : 1e-6)
             }.first
           }
-          #expect(wrong == nil, "\(options): \(wrong ?? "")")
+          expectNil(wrong, "\(options): \(wrong ?? "")")
         }
         try expectRefusals(
           program, usages: [[], ["-l", "0", file.path], ["-x", file.path]],
@@ -167,25 +167,26 @@ import Testing
       withExtendedLifetime(tone) {}
       let lines = output.split(separator: "\n").map(String.init)
       // 0.6 and 0.25 in decibels.
-      #expect(
-        lines.suffix(2) == [
+      expectEqual(
+        lines.suffix(2),
+        [
           "channel 1: highest peak -4.44 dB", "channel 2: highest peak -12.04 dB",
         ])
-      #expect(lines.count >= 30 && lines.count % 2 == 0)
+      expectTrue(lines.count >= 30 && lines.count % 2 == 0)
       for (line, (number, power, peak)) in zip(
         lines.dropLast(2).suffix(2),
         [(1, (0.125 + 0.01).squareRoot(), 0.6), (2, 0.25 * 0.5.squareRoot(), 0.25)])
       {
         func decibels(_ level: Double) -> Double { 20 * log10(level) }
         func place(_ level: Double) -> Int { Int((1 + decibels(level) / 60) * 60) }
-        let match = try #require(
+        let match = try require(
           line.wholeMatch(of: #/ (\d) \[(#+) *\|( *)\] +(-[\d.]+) dB, peak +(-[\d.]+) dB/#))
-        #expect(match.output.1 == "\(number)")
+        expectEqual(match.output.1, "\(number)")
         // A cycle need not have whole periods of the tone.
-        #expect(abs(match.output.2.count - place(power)) <= 1, "\(line)")
-        #expect(60 - match.output.3.count == place(peak), "\(line)")
-        #expect(abs(Double(match.output.4)! - decibels(power)) < 0.3, "\(line)")
-        #expect(abs(Double(match.output.5)! - decibels(peak)) < 0.06, "\(line)")
+        expectTrue(abs(match.output.2.count - place(power)) <= 1, "\(line)")
+        expectEqual(60 - match.output.3.count, place(peak), "\(line)")
+        expectTrue(abs(Double(match.output.4)! - decibels(power)) < 0.3, "\(line)")
+        expectTrue(abs(Double(match.output.5)! - decibels(peak)) < 0.06, "\(line)")
       }
       try expectRefusals(program, usages: [["-c", "0"], ["-x"], ["loud"]])
     }
@@ -202,29 +203,29 @@ import Testing
           let result = try run(
             program, options + [source, path("out.wav")],
             environment: ["JACK_NO_START_SERVER": "1", "LD_LIBRARY_PATH": ""])
-          #expect(result.status == 0 && result.errors == "", "\(result)")
+          expectTrue(result.status == 0 && result.errors == "", "\(result)")
           let channels = try readWave(path("out.wav"))
-          #expect(result.output == "\(channels[0].count) frames are in \(path("out.wav"))\n")
+          expectEqual(result.output, "\(channels[0].count) frames are in \(path("out.wav"))\n")
           return channels
         }
-        #expect(difference(try exported([], file.path), file.samples) == nil)
-        #expect(
+        expectNil(difference(try exported([], file.path), file.samples))
+        expectNil(
           difference(
-            try exported(["-g", "0.25"], file.path), file.samples.map { $0.map { $0 / 4 } }) == nil)
+            try exported(["-g", "0.25"], file.path), file.samples.map { $0.map { $0 / 4 } }))
         // At another rate: the same sine, without a delay.
         let resampled = try exported(["-r", "48000"], path("sine.wav"))
-        #expect(resampled.count == 1 && resampled[0].count == 48000)
+        expectTrue(resampled.count == 1 && resampled[0].count == 48000)
         let expected = (0..<48000).map {
           Float(0.5 * sin(2 * Double.pi * 440 * Double($0) / 48000))
         }
         let middle = 2000..<46000
-        #expect(
-          difference(Array(resampled[0][middle]), Array(expected[middle]), tolerance: 1e-4) == nil)
+        expectNil(
+          difference(Array(resampled[0][middle]), Array(expected[middle]), tolerance: 1e-4))
         // At half the speed: twice as long, at the same pitch.
         let slow = try exported(["-s", "0.5"], path("sine.wav"))[0]
-        #expect(abs(slow.count - 88200) <= 10, "\(slow.count)")
+        expectTrue(abs(slow.count - 88200) <= 10, "\(slow.count)")
         let periods = zip(slow, slow.dropFirst()).filter { $0 < 0 && $1 >= 0 }.count
-        #expect(abs(periods - 880) <= 5, "\(periods)")
+        expectTrue(abs(periods - 880) <= 5, "\(periods)")
         try expectRefusals(
           program, usages: [[], [file.path], ["-s", "9", file.path, path("b.wav")]],
           missing: ["/nowhere.wav", path("b.wav")])

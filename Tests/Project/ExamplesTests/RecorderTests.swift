@@ -25,8 +25,8 @@ import Testing
           let result = try run(
             recorder, [file, "0.7"],
             environment: ["JACK_DEFAULT_SERVER": server.name, "LD_LIBRARY_PATH": ""])
-          #expect(result.status == 0 && !result.errors.contains("recorder"), "\(result)")
-          let packets = try #require(
+          expectTrue(result.status == 0 && !result.errors.contains("recorder"), "\(result)")
+          let packets = try require(
             result.output.firstMatch(of: #/recorded (\d+) packets/#).flatMap { Int($0.output.1) })
           let probe = try run(
             "ffprobe",
@@ -35,22 +35,22 @@ import Testing
                 "stream=codec_name,sample_rate,channels,nb_read_packets,duration_ts", "-of", "json",
               ]
               + [file])
-          #expect(probe.errors == "")
+          expectEqual(probe.errors, "")
           if name == "a.aiff" {
-            #expect(result.output.hasPrefix("\(file): 'lpcm', 2 channels, 48000 Hz\n"))
-            #expect(packets >= 33_600)
+            expectTrue(result.output.hasPrefix("\(file): 'lpcm', 2 channels, 48000 Hz\n"))
+            expectTrue(packets >= 33_600)
             for words in ["\"pcm_s16be\"", "\"48000\"", "\"duration_ts\": \(packets)"] {
-              #expect(probe.output.contains(words), "\(words) in \(probe.output)")
+              expectTrue(probe.output.contains(words), "\(words) in \(probe.output)")
             }
           } else {
-            #expect(result.output.hasPrefix("\(file): 'aac ', 2 channels, 48000 Hz\n"))
-            #expect(packets >= 33_600 / 1024)
+            expectTrue(result.output.hasPrefix("\(file): 'aac ', 2 channels, 48000 Hz\n"))
+            expectTrue(packets >= 33_600 / 1024)
             for words in ["\"aac\"", "\"48000\"", "\"nb_read_packets\": \"\(packets)\""] {
-              #expect(probe.output.contains(words), "\(words) in \(probe.output)")
+              expectTrue(probe.output.contains(words), "\(words) in \(probe.output)")
             }
             // The file contains the cookie, so it can be decoded.
             let decoded = try run("ffmpeg", ["-v", "error", "-i", file, "-f", "null", "-"])
-            #expect(decoded.status == 0 && decoded.errors == "")
+            expectTrue(decoded.status == 0 && decoded.errors == "")
           }
         }
       }
@@ -74,13 +74,13 @@ import Testing
         }
         while size() < 90_000, Date() < end { usleep(10_000) }
         child.send(signal: SIGINT)
-        #expect(child.wait(seconds: 60) == 0, "\(text(of: output))")
-        let packets = try #require(
+        expectEqual(child.wait(seconds: 60), 0, "\(text(of: output))")
+        let packets = try require(
           text(of: output).firstMatch(of: #/recorded (\d+) packets/#).flatMap { Int($0.output.1) })
         let probe = try run(
           "ffprobe",
           ["-v", "error", "-show_entries", "stream=duration_ts", "-of", "csv=p=0", file])
-        #expect(probe.output == "\(packets)\n" && probe.errors == "")
+        expectTrue(probe.output == "\(packets)\n" && probe.errors == "")
       }
     }
   }
@@ -88,9 +88,9 @@ import Testing
   @Test(arguments: Language.allCases) func whatCannotBeRecordedIsSaid(language: Language) throws {
     try withRecorder(language) { recorder in
       let none = try run(recorder, [])
-      #expect(none.status == 2 && none.errors.hasPrefix("usage: \(language.rawValue) FILE"))
+      expectTrue(none.status == 2 && none.errors.hasPrefix("usage: \(language.rawValue) FILE"))
       let text = try run(recorder, ["a.txt"])
-      #expect(text.status == 1 && text.errors.contains("has to end in .aiff or .caf"))
+      expectTrue(text.status == 1 && text.errors.contains("has to end in .aiff or .caf"))
     }
   }
 }

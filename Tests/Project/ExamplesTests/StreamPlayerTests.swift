@@ -20,7 +20,7 @@ import Testing
     let raw = folder.appendingPathComponent("decoded.raw")
     let result = try run(
       "ffmpeg", ["-v", "error", "-y", "-i", file.path, "-f", "f32le", "-ac", "2", raw.path])
-    try #require(result.status == 0, "\(result.errors)")
+    try require(result.status == 0, "\(result.errors)")
     let samples = try Data(contentsOf: raw).withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
     return (0..<2).map { channel in
       stride(from: channel, to: samples.count, by: 2).map { samples[$0] }
@@ -39,7 +39,7 @@ import Testing
           let noise = "anoisesrc=duration=\(seconds):seed=5:amplitude=0.3:sample_rate=48000"
           let made = try run(
             "ffmpeg", ["-v", "error", "-f", "lavfi", "-i", noise, "-ac", "2", file.path])
-          try #require(made.status == 0, "\(made.errors)")
+          try require(made.status == 0, "\(made.errors)")
           let expected = sound(try decoded(file, in: folder))
           let wrong = try unlessBusy(patience: 0.01) {
             card.arm()
@@ -52,11 +52,11 @@ import Testing
                 "sh", ["-c", "\"$0\" < \"$1\"", player, file.path], environment: environment)
             }
             card.disarm()
-            #expect(result.status == 0 && result.errors == "", "\(result.errors)")
-            #expect(result.output.hasSuffix(" packets of '\(format)', 2 channels, 48000 Hz\n"))
+            expectTrue(result.status == 0 && result.errors == "", "\(result.errors)")
+            expectTrue(result.output.hasSuffix(" packets of '\(format)', 2 channels, 48000 Hz\n"))
             return difference(sound((0..<2).map { card.samples(channel: $0) }), expected)
           }
-          #expect(wrong == nil, "\(name)")
+          expectNil(wrong, "\(name)")
         }
       }
     }
@@ -67,7 +67,7 @@ import Testing
       func expect(_ arguments: [String], status: Int32, errors: String) throws {
         let result = try run("sh", ["-c", "\"$0\" \"$@\" < /dev/null", player] + arguments)
         let told = result.errors.split(separator: "\n").last ?? ""
-        #expect(result.status == status && told == errors, "\(result)")
+        expectTrue(result.status == status && told == errors, "\(result)")
       }
       try expect([], status: 1, errors: "stream-player: no sound came")
       try expect(
@@ -77,8 +77,8 @@ import Testing
         errors: "stream-player: 127.0.0.1 port 1: Connection refused")
       let rubbish = try run(
         "sh", ["-c", "head -c 100000 /dev/zero | tr '\\0' 'x' | \"$0\"", player])
-      #expect(rubbish.status == 1)
-      #expect(rubbish.errors.hasSuffix("stream-player: AudioFileStreamParseBytes: 'typ?'\n"))
+      expectEqual(rubbish.status, 1)
+      expectTrue(rubbish.errors.hasSuffix("stream-player: AudioFileStreamParseBytes: 'typ?'\n"))
     }
   }
 }

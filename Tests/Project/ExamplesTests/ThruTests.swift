@@ -19,7 +19,7 @@ import Testing
         ).status == 0
       }
       pixels = Array(try Data(contentsOf: raw))
-      try #require(pixels.count == Self.width * Self.height)
+      try require(pixels.count == Self.width * Self.height)
     }
 
     /// The highest and the lowest lit line of a column; nil if it is dark.
@@ -65,37 +65,37 @@ import Testing
           thru.type("sing")
           let result = try thru.end()
           card.disarm()
-          #expect(result.status == 0 && result.errors == "thru: there is no command “sing”\n")
+          expectTrue(result.status == 0 && result.errors == "thru: there is no command “sing”\n")
           output = result.output
           return difference(ofSound: card.recording, period: server.period)
         }
         withExtendedLifetime(tone) {}
-        #expect(wrong == nil, "\(wrong ?? "")")
+        expectNil(wrong, "\(wrong ?? "")")
         let (scope, spectrum) = (pictures[0], pictures[1])
 
         // The wave goes from -0.4 to 0.6, and repeats every 48 frames, each a column.
         let waves = (0..<Picture.width).map { scope.lines(ofColumn: $0) }
         let lines = waves.compactMap { $0 }
-        #expect(lines.count == Picture.width)
-        #expect((47...48).contains(lines.map(\.lowerBound).min() ?? 0))
-        #expect((167...168).contains(lines.map(\.upperBound).max() ?? 0))
+        expectEqual(lines.count, Picture.width)
+        expectTrue((47...48).contains(lines.map(\.lowerBound).min() ?? 0))
+        expectTrue((167...168).contains(lines.map(\.upperBound).max() ?? 0))
         let top = lines.map(\.lowerBound).min()!
         let crests = lines.indices.filter { lines[$0].lowerBound == top }
         let distances = zip(crests, crests.dropFirst()).map { $1 - $0 }.filter { $0 > 10 }
-        #expect(distances.count >= 12 && distances.allSatisfy { (46...50).contains($0) })
+        expectTrue(distances.count >= 12 && distances.allSatisfy { (46...50).contains($0) })
 
         // The peak is at 1000 Hz and about -6 dB, of which the window may hide one.
         func column(_ width: Int) -> Int { Int(Double(width) * log2(1000 / 20) / log2(24000 / 20)) }
-        let found = try #require(peak((0..<Picture.width).map { spectrum.lines(ofColumn: $0) }))
-        #expect(abs(found.column - column(Picture.width)) <= 1, "column \(found.column)")
-        #expect((13...18).contains(found.line), "line \(found.line)")
+        let found = try require(peak((0..<Picture.width).map { spectrum.lines(ofColumn: $0) }))
+        expectTrue(abs(found.column - column(Picture.width)) <= 1, "column \(found.column)")
+        expectTrue((13...18).contains(found.line), "line \(found.line)")
         // On the terminal, in characters.
         let text = output.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-        #expect(text.count == 20 && text.allSatisfy { $0.count == 76 })
-        let line = try #require(text.firstIndex { $0.contains("#") })
-        #expect(line == 1)
-        let character = try #require(text[line].firstIndex(of: "#"))
-        #expect(
+        expectTrue(text.count == 20 && text.allSatisfy { $0.count == 76 })
+        let line = try require(text.firstIndex { $0.contains("#") })
+        expectEqual(line, 1)
+        let character = try require(text[line].firstIndex(of: "#"))
+        expectTrue(
           abs(text[line].distance(from: text[line].startIndex, to: character) - column(76)) <= 1)
       }
     }
@@ -147,7 +147,7 @@ import Testing
   @Test func argumentsAreRefused() throws {
     try withExample("Thru", program: "thru") { program in
       let result = try run(program, ["loud"])
-      #expect(result.status == 64 && result.errors == "usage: thru\n")
+      expectTrue(result.status == 64 && result.errors == "usage: thru\n")
     }
   }
 }

@@ -18,7 +18,7 @@ import Testing
   /// Path of the AddressSanitizer library in clang's resource folder.
   private static let library = Result {
     let information = try run("swiftc", ["-print-target-info"]).output
-    let line = try #require(
+    let line = try require(
       information.split(separator: "\n").first { $0.contains("runtimeResourcePath") })
     let resources = String(line.split(separator: "\"")[3])
     let result = try run(
@@ -28,38 +28,39 @@ import Testing
 
   @Test func damagedFilesGiveErrorsAndNothingWorse() throws {
     let result = try fuzz(["--cases", "100000", "--seconds", "3", "--seed", "4"])
-    #expect(result.status == 0, "\(result.output)\(result.errors)")
-    #expect(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
+    expectEqual(result.status, 0, "\(result.output)\(result.errors)")
+    expectTrue(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
   }
 
   /// Bundles of plugins, memory shared with a plugin's process, graph reports, sessions, and OSC packets.
   @Test(arguments: ["bundles", "memory", "reports", "sessions", "packets"])
   func whatOthersWriteIsHeldToBeHostile(subject: String) throws {
     let result = try fuzz([subject, "--cases", "100000", "--seconds", "1", "--seed", "4"])
-    #expect(result.status == 0, "\(result.output)\(result.errors)")
-    #expect(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
+    expectEqual(result.status, 0, "\(result.output)\(result.errors)")
+    expectTrue(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
   }
 
   @Test func damagedMIDIFilesGiveErrorsAndNothingWorse() throws {
     let result = try fuzz(["midi", "--cases", "5000", "--seconds", "3", "--seed", "4"])
-    #expect(result.status == 0, "\(result.output)\(result.errors)")
-    #expect(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
+    expectEqual(result.status, 0, "\(result.output)\(result.errors)")
+    expectTrue(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
   }
 
   @Test func whatIsWrongIsFound() throws {
     let result = try fuzz([
       "--cases", "11", "--jobs", "1", "--only", "s16", "--deadline", "5", "--plant-faults",
     ])
-    #expect(result.status == 1, "\(result.output)\(result.errors)")
+    expectEqual(result.status, 1, "\(result.output)\(result.errors)")
     let lines = result.output.split(separator: "\n")
     for number in [3, 5, 7, 9] {
-      #expect(
+      expectTrue(
         lines.contains { $0.hasPrefix("case \(number) of seed 1, ") }, "\(result.output)")
     }
     for words in ["heap-buffer-overflow", "on purpose", "took more than 5 s"] {
-      #expect(result.output.contains(words), "\(result.output)")
+      expectTrue(result.output.contains(words), "\(result.output)")
     }
     // The remaining cases still run.
-    #expect(lines.last?.hasPrefix("11 cases in ") == true && result.output.contains(", 4 findings"))
+    expectTrue(
+      lines.last?.hasPrefix("11 cases in ") == true && result.output.contains(", 4 findings"))
   }
 }

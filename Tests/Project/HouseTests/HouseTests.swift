@@ -26,7 +26,7 @@ import Testing
   )] {
     let folder = "Sources/\(module)"
     let names = files(in: folder, endingWith: end, deep: true).filter { !$0.contains(".docc/") }
-    #expect(!names.isEmpty, "\(folder)")
+    expectTrue(!names.isEmpty, "\(folder)")
     return names.map { ($0, text(of: repository.appendingPathComponent("\(folder)/\($0)"))) }
   }
 
@@ -54,7 +54,7 @@ import Testing
       // import F
       let important = 1
       """
-    #expect(Self.imports(of: text) == ["A", "B", "C", "D", "E"])
+    expectEqual(Self.imports(of: text), ["A", "B", "C", "D", "E"])
   }
 
   /// SwiftPM's own check lets a target import the dependencies of its dependencies, says nothing
@@ -62,18 +62,18 @@ import Testing
   /// target that imports it.
   @Test(arguments: modules) func theImportsAreTheDependenciesOfTheManifest(module: String) throws {
     let target = try Regex(#"arget\(\s*name: "\#(module)"(.*?)ettings:"#).dotMatchesNewlines()
-    let block = try #require(
+    let block = try require(
       text(of: repository.appendingPathComponent("Package.swift")).firstMatch(of: target))
     let declared = block[0].substring!.matches(of: #/"(\w+)"/#).map { String($0.output.1) }
     let imported = Self.sources(of: module).flatMap { Self.imports(of: $0.text) }
     let others = Set(Self.files(in: "Sources", endingWith: "")).subtracting([module])
-    #expect(others.intersection(imported) == others.intersection(declared))
+    expectEqual(others.intersection(imported), others.intersection(declared))
   }
 
   @Test func theImportsOfProgramsAndTestsAreDependencies() {
     let targets = text(of: repository.appendingPathComponent("Package.swift"))
       .matches(of: #/arget\(\s*name: "([\w-]+)"([^()]*(?:\([^()]*\)[^()]*)*?)path: "([^"]+)"/#)
-    #expect(targets.count > 40)
+    expectTrue(targets.count > 40)
     let names = Set(targets.map { String($0.output.1) } + Self.files(in: "Sources", endingWith: ""))
     for target in targets {
       let declared = target.output.2.matches(of: #/"(\w+)"/#).map { String($0.output.1) }
@@ -89,7 +89,7 @@ import Testing
             return words.dropFirst(word + 1).first.map(String.init)
           } as [String]
         let wrong = names.intersection(imported).subtracting(declared)
-        #expect(wrong.isEmpty, "\(target.output.3)/\(name) imports \(wrong.sorted())")
+        expectTrue(wrong.isEmpty, "\(target.output.3)/\(name) imports \(wrong.sorted())")
       }
     }
   }
@@ -100,7 +100,7 @@ import Testing
     for module in Self.modules where !["AudioToolbox", "CoreFoundation"].contains(module) {
       for (name, text) in Self.sources(of: module) {
         let wrong = Set(Self.imports(of: text)).intersection(["Foundation", "CoreFoundation"])
-        #expect(wrong.isEmpty, "Sources/\(module)/\(name) imports \(wrong.sorted())")
+        expectTrue(wrong.isEmpty, "Sources/\(module)/\(name) imports \(wrong.sorted())")
       }
     }
   }
@@ -110,7 +110,7 @@ import Testing
     for module in ["RealTime", "Timeline"] {
       for (name, text) in Self.sources(of: module) {
         let wrong = Set(Self.imports(of: text)).subtracting(ours + ["Synchronization"])
-        #expect(wrong.isEmpty, "Sources/\(module)/\(name) imports \(wrong.sorted())")
+        expectTrue(wrong.isEmpty, "Sources/\(module)/\(name) imports \(wrong.sorted())")
       }
     }
   }
@@ -118,12 +118,22 @@ import Testing
   /// Other hosts load the plugins, without a runtime of Cuejack or Swift.
   @Test func thePluginsImportNothingElse() {
     let names = Self.files(in: "Plugins", endingWith: ".swift", deep: true)
-    #expect(!names.isEmpty)
+    expectTrue(!names.isEmpty)
     for name in names {
       let text = text(of: repository.appendingPathComponent("Plugins/\(name)"))
       let wrong = Set(Self.imports(of: text)).subtracting(["CPlugin"])
-      #expect(wrong.isEmpty, "Plugins/\(name) imports \(wrong.sorted())")
-      #expect(!text.contains("_unsafePerformance") && !text.contains("no_performance_analysis"))
+      expectTrue(wrong.isEmpty, "Plugins/\(name) imports \(wrong.sorted())")
+      expectTrue(!text.contains("_unsafePerformance") && !text.contains("no_performance_analysis"))
+    }
+  }
+
+  /// `Expectations.swift` says why.
+  @Test func theTestsCallFunctionsInPlaceOfSlowMacros() {
+    let slow = #/#(?:expect|require)\((?!\s*throws)/#
+    for name in Self.files(in: "Tests", endingWith: "Tests.swift", deep: true)
+    where name != "Project/HouseTests/HouseTests.swift" {
+      let text = text(of: repository.appendingPathComponent("Tests/\(name)"))
+      expectNil(text.firstMatch(of: slow)?.output, "Tests/\(name)")
     }
   }
 
@@ -132,7 +142,7 @@ import Testing
   func nothingSilencesTheCheckOfRealTimeCode(module: String) {
     for (name, text) in Self.sources(of: module, endingWith: "") {
       for silencer in ["_unsafePerformance", "no_performance_analysis"] {
-        #expect(!text.contains(silencer), "Sources/\(module)/\(name) contains \(silencer)")
+        expectTrue(!text.contains(silencer), "Sources/\(module)/\(name) contains \(silencer)")
       }
     }
   }
@@ -145,8 +155,8 @@ import Testing
     let wanted = manifest.matches(of: #/\.apt\(\[([^\]]*)\]\)/#).flatMap {
       $0.output.1.matches(of: #/"([^"]+)"/#).map { String($0.output.1) }
     }
-    #expect(!wanted.isEmpty)
-    for package in wanted { #expect(listed.contains { $0 == package }, "\(package)") }
+    expectTrue(!wanted.isEmpty)
+    for package in wanted { expectTrue(listed.contains { $0 == package }, "\(package)") }
   }
 
   @Test func noFolderIsCrowded() {
@@ -155,7 +165,7 @@ import Testing
       for (folder, files) in Dictionary(
         grouping: files, by: { $0.split(separator: "/").dropLast() })
       {
-        #expect(files.count <= 16, "Sources/\(module)/\(folder.joined(separator: "/"))")
+        expectTrue(files.count <= 16, "Sources/\(module)/\(folder.joined(separator: "/"))")
       }
     }
   }
@@ -163,7 +173,7 @@ import Testing
   @Test(arguments: modules) func noFileIsLong(module: String) {
     for (name, text) in Self.sources(of: module) {
       let lines = text.utf8.count { $0 == UInt8(ascii: "\n") }
-      #expect(lines <= 500, "Sources/\(module)/\(name) has \(lines) lines")
+      expectTrue(lines <= 500, "Sources/\(module)/\(name) has \(lines) lines")
     }
   }
 }

@@ -65,7 +65,7 @@ import Testing
 
   @Test func aToneIsHeard() throws {
     let stage = try Stage(.busy, quantum: 2048)
-    let tone = (0..<20_000).map { Float(100 * ($0 % 100 + 1)) / 32768 }
+    let tone = (0..<20_000).map { (frame: Int) -> Float in Float(100 * (frame % 100 + 1)) / 32768 }
     try hears([tone, tone], on: stage, "tone") {
       try ClientProgram("tone", .cxx).run(
         ["100", "20000", "48000"], environment: stage.daemon.environment)
@@ -75,9 +75,9 @@ import Testing
   @Test func theDeviceIsListed() throws {
     let stage = try Stage(.idle, quantum: 2048)
     let result = try ClientProgram("devices").run(["-d"], environment: stage.daemon.environment)
-    #expect(result.status == 0 && result.errors == "", "\(result)")
+    expectTrue(result.status == 0 && result.errors == "", "\(result)")
     for line in ["name: PipeWire", "rate: 48000", "alive: 1"] {
-      #expect(result.output.contains("  \(line)\n"), "\(result.output)")
+      expectTrue(result.output.contains("  \(line)\n"), "\(result.output)")
     }
   }
 
@@ -110,7 +110,7 @@ import Testing
 
   private func convert(_ arguments: [String]) throws {
     let converted = try cuejack("convert", arguments)
-    try #require(converted.status == 0, "\(converted)")
+    try require(converted.status == 0, "\(converted)")
   }
 
   /// Expects a program to be heard, and to end well.
@@ -130,7 +130,7 @@ import Testing
       print("\(what) again: \(first)")
       wrong = try attempt()
     }
-    #expect(wrong == nil, "\(what): \(wrong ?? "")")
+    expectNil(wrong, "\(what): \(wrong ?? "")")
   }
 
   @Test(arguments: ["a.wav", "a.caf"]) func whatIsPlayedIsRecorded(name: String) throws {
@@ -162,7 +162,7 @@ import Testing
         print("recorder again: \(first)")
         wrong = try attempt()
       }
-      #expect(wrong == nil, "\(wrong ?? "")")
+      expectNil(wrong, "\(wrong ?? "")")
     }
   }
 }

@@ -9,21 +9,21 @@ import Testing
     let capture = try JackPeer.capture(on: daemon)
     let emitter = try JackPeer.numbers(to: daemon.inputs, on: daemon)
     let links = try daemon.links()
-    #expect(links["emitter:out_1"] == ["test-sink:playback_FL"], "\(links)")
-    #expect(links["test-sink:monitor_FR"] == ["capture:in_2"], "\(links)")
+    expectEqual(links["emitter:out_1"], ["test-sink:playback_FL"], "\(links)")
+    expectEqual(links["test-sink:monitor_FR"], ["capture:in_2"], "\(links)")
     usleep(300_000)
     let recording = try capture.end()
     withExtendedLifetime(emitter) {}
     let heard = recording.samples.map { $0.drop { $0 == 0 } }
-    try #require(heard[0].count > 1024)
+    try require(heard[0].count > 1024)
     for (channel, samples) in heard.enumerated() {
       // Each channel is connected separately, maybe a cycle later than the other.
       let first = try UInt32(
-        #require(samples.first) - Emitter.sample(at: 0, channel: channel))
+        require(samples.first) - Emitter.sample(at: 0, channel: channel))
       let wrong = samples.enumerated().first {
         $1 != Emitter.sample(at: first &+ UInt32($0), channel: channel)
       }
-      #expect(wrong == nil, "channel \(channel)")
+      expectNil(wrong, "channel \(channel)")
     }
   }
 

@@ -30,13 +30,13 @@ import Testing
       let result = try fx.result()
       // A plugin's process that a busy machine holds up is late: its input is heard, which is the same at 0 dB.
       let errors = result.errors.split(separator: "\n").filter { !$0.contains("” was late ") }
-      #expect(result.status == 0 && errors == [], "\(result)")
+      expectTrue(result.status == 0 && errors == [], "\(result)")
       for (channel, samples) in recording.samples.enumerated() {
         let heard = samples.drop { $0 == 0 }.prefix { $0 != 0 }
-        #expect(heard.count > 24_000, "channel \(channel): \(heard.count) frames")
+        expectTrue(heard.count > 24_000, "channel \(channel): \(heard.count) frames")
         // The emitter numbers its frames.
         let wrong = zip(heard, heard.dropFirst()).enumerated().first { $1.1 != $1.0 + 1 }
-        #expect(wrong == nil, "channel \(channel): frame \(wrong?.offset ?? 0)")
+        expectNil(wrong, "channel \(channel): frame \(wrong?.offset ?? 0)")
       }
     }
   }

@@ -50,14 +50,14 @@ extension PeerRecording {
     for (channel, wanted) in expected.enumerated() {
       let heard = samples[channel].dropFirst(start)
       let wrong = zip(heard, wanted).enumerated().filter { $1.0 != $1.1 }
-      #expect(
+      expectTrue(
         wrong.isEmpty && heard.count >= wanted.count,
         """
         \(what): channel \(channel): \(wrong.count) of \(wanted.count) frames differ, from frame \
         \(wrong.first?.offset ?? -1) on; heard \(heard.count)
         """, sourceLocation: location)
       let late = heard.dropFirst(wanted.count).filter { $0 != 0 }.count
-      #expect(late == 0, "\(what): channel \(channel) plays on", sourceLocation: location)
+      expectEqual(late, 0, "\(what): channel \(channel) plays on", sourceLocation: location)
     }
     return start
   }
@@ -67,7 +67,7 @@ extension PeerRecording {
 func expectSuccess(
   _ result: CommandResult, _ what: String = "", _ location: SourceLocation = #_sourceLocation
 ) {
-  #expect(
+  expectTrue(
     result.status == 0 && result.errors == "", "\(what): \(result)", sourceLocation: location)
 }
 
@@ -89,5 +89,5 @@ func startPlaying(_ arguments: [String], in folder: URL, on server: any PeerServ
     arguments + ["--at", "+3"], in: folder, environment: server.environment)
   try player.wait(for: "host time")
   let time = player.output.firstMatch(of: #/host time (\d+)ns/#).flatMap { UInt64($0.output.1) }
-  return (player, try #require(time, "\(player.output)"))
+  return (player, try require(time, "\(player.output)"))
 }

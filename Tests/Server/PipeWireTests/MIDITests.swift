@@ -13,10 +13,10 @@ import Testing
       let (note, recording) = try play(
         file, "http://lv2plug.in/plugins/eg-midigate", offset: 611, in: folder, on: stage)
       let numbers = recording.samples[0].map { Int($0 * 0x1p24) }
-      let heard = try #require(numbers.firstIndex { $0 != 0 })
-      #expect([note - 611, note].contains(heard), "note \(note), heard \(heard)")
+      let heard = try require(numbers.firstIndex { $0 != 0 })
+      expectTrue([note - 611, note].contains(heard), "note \(note), heard \(heard)")
       // From there on all of the file is heard.
-      #expect(Array(numbers[heard...].prefix { $0 != 0 }) == Array(numbers[heard]...96_000))
+      expectEqual(Array(numbers[heard...].prefix { $0 != 0 }), Array(numbers[heard]...96_000))
     }
   }
 
@@ -28,7 +28,7 @@ import Testing
       for offset in [0, 611, 1023] {
         let (note, recording) = try play(
           file, "http://drobilla.net/plugins/mda/DX10", offset: offset, in: folder, on: stage)
-        #expect(recording.samples[0].firstIndex { $0 != 0 } == note)
+        expectEqual(recording.samples[0].firstIndex { $0 != 0 }, note)
       }
     }
   }
@@ -52,7 +52,7 @@ import Testing
     let frame = try key.endOfKey()
     let recording = try capture.end()
     // The keys, the player and the capture run on the sink's clock. The monitor is a cycle late.
-    let note = try #require(recording.index(ofCounter: frame)) + stage.daemon.period
+    let note = try require(recording.index(ofCounter: frame)) + stage.daemon.period
     return (note, recording)
   }
 }

@@ -13,9 +13,9 @@ import Testing
         environment: daemon.environment.merging(["PIPEWIRE_PROPS": "{ node.nick = mine }"]) { $1 })
       try player.wait(for: "start frame")
       let nodes = try daemon.properties(ofNode: "one")
-      #expect(nodes.count == 1)
-      #expect(nodes.first?["media.name"] == "Ärger \"1\" \\.wav", "\(nodes)")
-      #expect(nodes.first?["node.nick"] == "mine", "\(nodes)")
+      expectEqual(nodes.count, 1)
+      expectEqual(nodes.first?["media.name"], "Ärger \"1\" \\.wav", "\(nodes)")
+      expectEqual(nodes.first?["node.nick"], "mine", "\(nodes)")
       player.send(signal: SIGTERM)
       _ = try player.result()
       // The user's setting takes precedence.
@@ -25,7 +25,7 @@ import Testing
           $1
         })
       try other.wait(for: "start frame")
-      #expect(try daemon.properties(ofNode: "two").first?["media.name"] == "theirs")
+      try expectEqual(daemon.properties(ofNode: "two").first?["media.name"], "theirs")
       other.send(signal: SIGTERM)
       _ = try other.result()
     }
@@ -58,7 +58,7 @@ import Testing
         let player = try Playing(
           [file.path, "--name", "deck", "--loop"], in: folder, environment: daemon.environment)
         try player.wait(for: "start frame")
-        #expect(try daemon.properties(ofNode: name).count == 1, "\(name): \(player.errors)")
+        try expectEqual(daemon.properties(ofNode: name).count, 1, "\(name): \(player.errors)")
         return player
       }
       func end(_ player: Playing) throws {

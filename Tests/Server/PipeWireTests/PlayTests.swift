@@ -11,7 +11,7 @@ import Testing
       let stage = try Stage(sink, quantum: quantum)
       let (result, recording) = try stage.hear("play", [file.path])
       expectSuccess(result)
-      #expect(result.output.contains("played 24100 frames from frame "), "\(result)")
+      expectTrue(result.output.contains("played 24100 frames from frame "), "\(result)")
       recording.expect(file.samples)
     }
   }
@@ -59,17 +59,17 @@ import Testing
       try player.wait(for: "follows the transport")
       let rolled = try stage.daemon.run(
         "bash", ["-c", "printf 'locate 0\\nplay\\nquit\\n' | jack_transport"])
-      #expect(rolled.status == 0, "\(rolled)")
+      expectEqual(rolled.status, 0, "\(rolled)")
       let result = try player.result()
       expectSuccess(result)
       let recording = try capture.end()
       for (channel, samples) in recording.samples.enumerated() {
-        let end = try #require(
+        let end = try require(
           samples.lastIndex { $0 != 0 }, "nothing is heard: \(result) \(rolled)")
         let heard = samples[...end].drop { $0 == 0 }
-        #expect(heard.count > 96_000 && heard.count <= file.frames, "\(heard.count) frames")
+        expectTrue(heard.count > 96_000 && heard.count <= file.frames, "\(heard.count) frames")
         let isTheEnd = heard.elementsEqual(file.samples[channel].suffix(heard.count))
-        #expect(isTheEnd, "channel \(channel): \(heard.count) frames")
+        expectTrue(isTheEnd, "channel \(channel): \(heard.count) frames")
       }
     }
   }
@@ -86,7 +86,7 @@ import Testing
         environment: ["LV2_PATH": "/usr/lib/lv2", "XDG_CACHE_HOME": folder.path])
       // A plugin's process that a busy machine holds up is late: its input is heard, which is the same at 0 dB.
       let errors = result.errors.split(separator: "\n").filter { !$0.contains("” was late ") }
-      #expect(result.status == 0 && errors == [], "\(result)")
+      expectTrue(result.status == 0 && errors == [], "\(result)")
       recording.expect(file.samples.map { $0.map { 2 * $0 } })
     }
   }
@@ -122,9 +122,9 @@ import Testing
           zip(files[0].samples[channel], files[1].samples[channel]).map { $0 + $1 }
         })
       // The sink drives the cycles, so its monitor carries its input one cycle later.
-      let asked = try #require(recording.index(ofHostTime: time, rate: 48_000))
-      let heard = try #require(start) - stage.daemon.period
-      #expect(abs(asked - Double(heard)) <= 1, "asked \(asked), heard \(heard)")
+      let asked = try require(recording.index(ofHostTime: time, rate: 48_000))
+      let heard = try require(start) - stage.daemon.period
+      expectTrue(abs(asked - Double(heard)) <= 1, "asked \(asked), heard \(heard)")
     }
   }
 
@@ -133,7 +133,7 @@ import Testing
       let file = try WaveFile("a.wav", in: folder, frames: 4800)
       let stage = try Stage(.idle)
       let result = try play([file.path, "--at", "480000"], environment: stage.daemon.environment)
-      #expect(result.status == 64 && result.errors.contains("give a host time"), "\(result)")
+      expectTrue(result.status == 64 && result.errors.contains("give a host time"), "\(result)")
     }
   }
 
@@ -155,14 +155,14 @@ import Testing
       let result = try player.result()
       let missing = result.output.firstMatch(of: #/(\d+) frames not heard/#)
         .flatMap { Int($0.output.1) }
-      #expect(result.status == (missing == nil ? 0 : 1), "\(result)")
+      expectEqual(result.status, (missing == nil ? 0 : 1), "\(result)")
       let numbers = try capture.end().samples[0].filter { $0 != 0 }.map { Int($0 * 0x1p24) }
-      #expect(numbers.first == 1 && numbers.last == 192_000, "\(result)")
+      expectTrue(numbers.first == 1 && numbers.last == 192_000, "\(result)")
       let steps = zip(numbers, numbers.dropFirst()).map { $1 - $0 - 1 }.filter { $0 != 0 }
       // The sink's monitor lags by one cycle, and loses that cycle when the period changes.
       let lost = (missing ?? 0) + 1024 + 256 + 2048
-      #expect(steps.allSatisfy { $0 > 0 } && steps.reduce(0, +) <= lost, "\(steps), \(result)")
-      #expect(steps.count <= 6 && result.errors.split(separator: "\n").count <= 3, "\(result)")
+      expectTrue(steps.allSatisfy { $0 > 0 } && steps.reduce(0, +) <= lost, "\(steps), \(result)")
+      expectTrue(steps.count <= 6 && result.errors.split(separator: "\n").count <= 3, "\(result)")
     }
   }
 
@@ -178,10 +178,10 @@ import Testing
       try stage.daemon.force(rate: nil)
       let result = try player.result()
       // Cycles that PipeWire skips during the change are not heard, and are reported.
-      #expect(
-        result.status == (result.output.contains("frames not heard") ? 1 : 0), "\(result)")
-      #expect(!result.errors.contains("went away"), "\(result.errors)")
-      #expect(result.errors.split(separator: "\n").count <= 2, "\(result.errors)")
+      expectEqual(
+        result.status, (result.output.contains("frames not heard") ? 1 : 0), "\(result)")
+      expectTrue(!result.errors.contains("went away"), "\(result.errors)")
+      expectTrue(result.errors.split(separator: "\n").count <= 2, "\(result.errors)")
     }
   }
 }

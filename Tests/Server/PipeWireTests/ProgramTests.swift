@@ -78,7 +78,7 @@ import Testing
       print("\(program) again: \(result.output.split(separator: "\n").last ?? "")")
       result = try attempt()
     }
-    #expect(
+    expectTrue(
       result.status == 0 && result.output == program.output, "\(result.output)\(result.errors)")
   }
 }

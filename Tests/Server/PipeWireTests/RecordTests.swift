@@ -19,13 +19,14 @@ import Testing
       expectSuccess(result)
       let channels = try readWave(file)
       let count = channels.first?.count
-      #expect(count == 48_000)
+      expectEqual(count, 48_000)
       let first = UInt32(channels[0].first ?? 0)
       for (channel, samples) in channels.enumerated() {
         let wrong = samples.indices.filter {
           samples[$0] != Emitter.sample(at: first &+ UInt32($0), channel: channel)
         }
-        #expect(wrong.isEmpty, "channel \(channel): \(wrong.count), from \(wrong.first ?? -1) on")
+        expectTrue(
+          wrong.isEmpty, "channel \(channel): \(wrong.count), from \(wrong.first ?? -1) on")
       }
     }
   }
@@ -37,7 +38,7 @@ import Testing
       let path = folder.path + "/s"
       func session(_ arguments: String...) throws -> CommandResult {
         let result = try cuejack("session", arguments, environment: environment)
-        #expect(result.status == 0, "\(arguments): \(result)")
+        expectEqual(result.status, 0, "\(arguments): \(result)")
         return result
       }
       let file = try WaveFile("a.wav", in: folder, frames: 48_000)
@@ -59,12 +60,12 @@ import Testing
         try wait(for: "the claim") { try isForgotten() }
         recorder.send(signal: SIGTERM)
         _ = try recorder.result()
-        #expect(try isForgotten())
+        expectTrue(try isForgotten())
         try wait(for: "the end of the ports") {
           try stage.daemon.run("jack_lsp", []).output.contains("cuejack-record") == false
         }
-        #expect(try isForgotten())
-        #expect(try !session("show", path).output.contains("waiting"))
+        expectTrue(try isForgotten())
+        expectTrue(try !session("show", path).output.contains("waiting"))
       }
       running.send(signal: SIGTERM)
       _ = try running.result()

@@ -45,7 +45,7 @@ import Testing
       let (first, hostTime) = try startPlaying(
         [file, file, "--loop", "--name", "part"] + connection, in: folder, on: server)
       // On jackd, the frame synchronises commands.
-      let frame = try #require(first.output.firstMatch(of: #/start frame (\d+)/#)?.output.1)
+      let frame = try require(first.output.firstMatch(of: #/start frame (\d+)/#)?.output.1)
       let time = kind == .jackd ? String(frame) : "\(hostTime)ns"
       let second = try Playing(
         [file, "--loop", "--name", "other", "--at", time] + connection, in: folder,
@@ -86,7 +86,7 @@ import Testing
       try server.start(rate: rate, period: next.period)
       for player in players { try player.waitForError("is back", times: number + 1) }
       let heard = try hear(ports, on: server)
-      try #require(heard.count == ports.count, "\(players.map(\.errors))")
+      try require(heard.count == ports.count, "\(players.map(\.errors))")
       // Each queue resamples from its own position, which may differ by a fraction of a frame
       // afterwards.
       if rate != 48000 { isExact = false }
@@ -95,23 +95,23 @@ import Testing
         let isTogether =
           samples.count == heard[0].count
           && zip(samples, heard[0]).allSatisfy { abs($0 - $1) <= tolerance }
-        #expect(
+        expectTrue(
           isTogether, "\(port), after return \(number + 1): \(difference(samples, heard[0]))")
       }
       // This also applies to a sum of queues: if one plays another frame, the sum is not a multiple.
       let numbers = heard[0].map { Int($0 * 0x1p24) }
       let wrong = numbers.filter { queues > 1 && $0 % queues != 0 }
-      #expect(wrong.isEmpty, "return \(number + 1): \(wrong.prefix(3))")
+      expectTrue(wrong.isEmpty, "return \(number + 1): \(wrong.prefix(3))")
     }
     for player in players {
       player.send(signal: SIGTERM)
       let result = try player.result()
-      #expect(result.status == 128 + SIGTERM)
+      expectEqual(result.status, 128 + SIGTERM)
       // On a busy machine a server may also run no cycles for two seconds.
       let lines = result.errors.split(separator: "\n")
       let stalls = lines.count { $0.contains("runs no cycles") }
-      #expect(lines.count { $0.contains("went away") } == servers().count, "\(result.errors)")
-      #expect(lines.count == 2 * (servers().count + stalls), "\(result.errors)")
+      expectEqual(lines.count { $0.contains("went away") }, servers().count, "\(result.errors)")
+      expectEqual(lines.count, 2 * (servers().count + stalls), "\(result.errors)")
     }
   }
 
@@ -167,7 +167,7 @@ import Testing
       recorder.send(signal: SIGTERM)
       let result = try recorder.result()
       if let emitter { ends.append(try emitter.endOfNumbers()) }
-      #expect(result.isRecorded, "\(result)")
+      expectTrue(result.isRecorded, "\(result)")
       // Missed frames are recorded as silence of the same length. On a new server the numbers restart. On
       // PipeWire 1.x they are those of the monotonic clock, and go on after the silence.
       let samples = try readWave(file)[1]
@@ -179,7 +179,7 @@ import Testing
           && ends.dropLast().contains { isLast(samples[earlier], before: $0) }
       }
       // A cycle that comes late on a busy machine makes a gap of its own.
-      #expect(
+      expectTrue(
         steps.count == times || result.errors.contains("cycles came too late"),
         "\(steps.prefix(10)): \(result.errors)")
       // On PipeWire, what follows is where the clock puts it; a jackd that waits for clients may be slower
@@ -187,16 +187,17 @@ import Testing
       var rest = steps[...]
       for (end, next) in zip(ends, ends.dropFirst()) {
         rest = rest.drop { !isLast(samples[$0.0], before: end) }
-        let (last, first) = try #require(
+        let (last, first) = try require(
           rest.first, "frames before \(end) are lost: \(steps.prefix(10)): \(result.errors)")
         rest = rest.dropFirst()
         let left =
           frames(from: samples[last], to: end.frame) - frames(from: samples[first], to: next.frame)
         let elapsed = Double(next.microseconds) - Double(end.microseconds) + Double(left) / 0.048
         let isInPlace = abs(elapsed * 0.048 - Double(first - last)) < 2
-        #expect(isInPlace || kind == .jackd, "\(first - last) frames in \(elapsed) µs")
+        expectTrue(isInPlace || kind == .jackd, "\(first - last) frames in \(elapsed) µs")
       }
-      #expect(there.count > 12_000 * (times + 1), "\(there.count) of \(samples.count): \(result)")
+      expectTrue(
+        there.count > 12_000 * (times + 1), "\(there.count) of \(samples.count): \(result)")
     }
   }
 

@@ -1,5 +1,5 @@
 import Foundation
-@_exported public import TestTags
+@_exported public import TestBase
 
 /// The exit status and the output of a program.
 package struct Outcome: Sendable {

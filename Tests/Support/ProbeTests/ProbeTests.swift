@@ -5,7 +5,7 @@ import Testing
 
 /// The probe's zeros are meaningful only if it counts other calls.
 @Suite(.disabled(if: isSanitized, "a sanitizer defines malloc itself")) struct ProbeTests {
-  @Test func itWorks() { #expect(cue_probe_works()) }
+  @Test func itWorks() { expectTrue(cue_probe_works()) }
 
   @inline(never) private func counts(_ body: () -> Void) -> cue_probe_counts {
     // Twice, because the first call also looks up functions and metadata.
@@ -18,22 +18,22 @@ import Testing
   @Test func nothingIsCountedForNothing() {
     var sum = 0
     let found = counts { for number in 0..<100 { sum &+= number } }
-    #expect(sum == 9900)
-    #expect(found.allocations == 0 && found.frees == 0 && found.locks == 0)
-    #expect(found.retains == 0 && found.releases == 0)
+    expectEqual(sum, 9900)
+    expectTrue(found.allocations == 0 && found.frees == 0 && found.locks == 0)
+    expectTrue(found.retains == 0 && found.releases == 0)
   }
 
   @Test func everyKindOfAllocationIsSeen() {
-    #expect(counts { free(seen(malloc(10))) }.allocations == 1)
-    #expect(counts { free(seen(calloc(10, 10))) }.allocations == 1)
-    #expect(counts { free(seen(realloc(seen(malloc(10)), 10000))) }.allocations == 2)
-    #expect(counts { free(seen(aligned_alloc(64, 64))) }.allocations == 1)
+    expectEqual(counts { free(seen(malloc(10))) }.allocations, 1)
+    expectEqual(counts { free(seen(calloc(10, 10))) }.allocations, 1)
+    expectEqual(counts { free(seen(realloc(seen(malloc(10)), 10000))) }.allocations, 2)
+    expectEqual(counts { free(seen(aligned_alloc(64, 64))) }.allocations, 1)
     let aligned = counts {
       var memory: UnsafeMutableRawPointer?
-      #expect(posix_memalign(&memory, 64, 64) == 0)
+      expectEqual(posix_memalign(&memory, 64, 64), 0)
       free(memory)
     }
-    #expect(aligned.allocations >= 1)
+    expectTrue(aligned.allocations >= 1)
   }
 
   @Test func newMemoryCanBeZero() {
@@ -50,13 +50,13 @@ import Testing
       cue_probe_zero_memory(true)
       let new = seen(allocate())
       cue_probe_zero_memory(false)
-      #expect(isZero(new))
+      expectTrue(isZero(new))
     }
   }
 
   @Test func aFreeIsSeen() {
-    #expect(counts { free(seen(malloc(10))) }.frees == 1)
-    #expect(counts { free(nil) }.frees == 0)
+    expectEqual(counts { free(seen(malloc(10))) }.frees, 1)
+    expectEqual(counts { free(nil) }.frees, 0)
   }
 
   @Test func aLockIsSeen() {
@@ -69,7 +69,7 @@ import Testing
       }
     }
     pthread_mutex_destroy(&mutex)
-    #expect(found.locks == 1)
+    expectEqual(found.locks, 1)
   }
 
   @Test func swiftsOwnAllocationsAreSeen() {
@@ -78,7 +78,7 @@ import Testing
       touch()
       kept = nil
     }
-    #expect(found.allocations >= 1 && found.frees >= 1 && found.releases >= 1)
+    expectTrue(found.allocations >= 1 && found.frees >= 1 && found.releases >= 1)
   }
 
   @Test func retainsAndReleasesAreSeen() {
@@ -88,8 +88,8 @@ import Testing
       touch()
       kept = nil
     }
-    #expect(found.retains >= 1 && found.releases >= 1)
-    #expect(found.allocations == 0 && found.frees == 0)
+    expectTrue(found.retains >= 1 && found.releases >= 1)
+    expectTrue(found.allocations == 0 && found.frees == 0)
   }
 
   /// Results of the measured thread, and the data that it shares with a waiting thread.
@@ -132,11 +132,11 @@ import Testing
       watched.isDone.signal()
     }
     for _ in 0..<2 { watched.isDone.wait() }
-    try #require(watched.canWatch)
-    #expect(watched.plain.calls == 0 && watched.plain.wakes == 0)
-    #expect(watched.calls.calls == 3 && watched.calls.wakes == 0)
-    #expect(watched.parent == getppid())
-    #expect(watched.wakes.calls == 0 && watched.wakes.wakes == 1)
+    try require(watched.canWatch)
+    expectTrue(watched.plain.calls == 0 && watched.plain.wakes == 0)
+    expectTrue(watched.calls.calls == 3 && watched.calls.wakes == 0)
+    expectEqual(watched.parent, getppid())
+    expectTrue(watched.wakes.calls == 0 && watched.wakes.wakes == 1)
   }
 
   @Test func otherThreadsAreNotCounted() {
@@ -150,8 +150,8 @@ import Testing
       }, nil)
     pthread_join(thread, nil)
     let found = cue_probe_leave()
-    #expect(started == 0)
-    #expect(found.allocations < 100)
+    expectEqual(started, 0)
+    expectTrue(found.allocations < 100)
   }
 }
 

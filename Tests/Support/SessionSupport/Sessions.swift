@@ -18,7 +18,7 @@ package final class Messages: @unchecked Sendable {
 package func validate(_ plugin: String) throws {
   let validator = PluginValidator(executable: try builtProduct(named: "cuejack").path)
   let report = try validator.plugin(plugin, in: World())
-  #expect(report.failures == [])
+  expectEqual(report.failures, [])
 }
 
 /// Returns a session with a track for each list of files.

@@ -6,11 +6,11 @@ import Testing
   @Test func aCommandReportsStatusAndBothOutputs() throws {
     let result = try run(
       "sh", ["-c", "echo $WORD; echo err >&2; exit 7"], environment: ["WORD": "out"])
-    #expect(result.status == 7 && result.output == "out\n" && result.errors == "err\n")
+    expectTrue(result.status == 7 && result.output == "out\n" && result.errors == "err\n")
   }
 
   @Test func aCommandThatASignalEndsSaysSo() throws {
-    #expect(try run("sh", ["-c", "kill -9 $$"]).status == 128 + 9)
+    try expectEqual(run("sh", ["-c", "kill -9 $$"]).status, 128 + 9)
   }
 
   @Test func aCommandThatDoesNotEndIsEnded() {
@@ -45,11 +45,11 @@ import Testing
       let built = try run(
         SwiftToolchain().clang,
         ["-I\(support)/include", "\(support)/Child.c", source.path, "-pthread", "-o", program])
-      try #require(built.status == 0, "\(built.errors)")
+      try require(built.status == 0, "\(built.errors)")
       let ran = try run(program)
-      #expect(ran.status == 128 + SIGKILL)
-      let child = try #require(Int32(ran.output.trimmingCharacters(in: .whitespacesAndNewlines)))
-      try #require(child > 0)
+      expectEqual(ran.status, 128 + SIGKILL)
+      let child = try require(Int32(ran.output.trimmingCharacters(in: .whitespacesAndNewlines)))
+      try require(child > 0)
       // An ended process that nobody has waited for is a zombie, which counts as ended.
       func runs() -> Bool {
         let status = text(of: URL(fileURLWithPath: "/proc/\(child)/status"))
@@ -57,14 +57,14 @@ import Testing
       }
       let end = Date(timeIntervalSinceNow: 10)
       while runs() && Date() < end { usleep(1000) }
-      #expect(!runs())
+      expectTrue(!runs())
     }
   }
 
   @Test func theToolchainHasClang() throws {
     let toolchain = try SwiftToolchain()
-    #expect(try run(toolchain.clang, ["--version"]).status == 0)
-    #expect(
+    try expectEqual(run(toolchain.clang, ["--version"]).status, 0)
+    expectTrue(
       FileManager.default.fileExists(atPath: toolchain.swiftLibraries + "/CoreFoundation"))
   }
 
@@ -86,15 +86,15 @@ import Testing
     for channel in 1...2 { try capture.connect("emitter:out_\(channel)", toInput: channel) }
     try capture.setFreewheel(true)
     capture.arm()
-    try #require(capture.wait(untilFrames: frames, deadline: 120))
-    #expect(capture.isFull)
-    #expect(capture.gaps == [])
+    try require(capture.wait(untilFrames: frames, deadline: 120))
+    expectTrue(capture.isFull)
+    expectEqual(capture.gaps, [])
     let first = capture.firstFrame
     for channel in 0..<2 {
       let wrong = capture.samples(channel: channel).enumerated().first {
         $1 != Emitter.sample(at: first &+ UInt32($0), channel: channel)
       }
-      #expect(wrong == nil)
+      expectNil(wrong)
     }
     try capture.setFreewheel(false)
   }
@@ -105,55 +105,55 @@ import Testing
     let emitter = try Emitter(on: server, channels: 1)
     defer { withExtendedLifetime(emitter) {} }
     try capture.setFreewheel(true)
-    #expect(capture.capturedFrames == 0)
+    expectEqual(capture.capturedFrames, 0)
     capture.arm()
-    try #require(capture.wait(untilFrames: 44100))
-    #expect(capture.samples(channel: 0).allSatisfy { $0 == 0 })
+    try require(capture.wait(untilFrames: 44100))
+    expectTrue(capture.samples(channel: 0).allSatisfy { $0 == 0 })
     let first = capture.firstFrame
     try capture.connect("emitter:out_1", toInput: 1)
     capture.arm()
-    try #require(capture.wait(untilFrames: 100))
+    try require(capture.wait(untilFrames: 100))
     capture.disarm()
     let again = capture.capturedFrames
-    #expect(capture.firstFrame != first)
-    #expect(
-      capture.samples(channel: 0).last
-        == Emitter.sample(
-          at: capture.firstFrame &+ UInt32(again - 1), channel: 0))
+    expectTrue(capture.firstFrame != first)
+    expectEqual(
+      capture.samples(channel: 0).last,
+      Emitter.sample(
+        at: capture.firstFrame &+ UInt32(again - 1), channel: 0))
     usleep(20_000)
-    #expect(capture.capturedFrames == again)
+    expectEqual(capture.capturedFrames, again)
   }
 
   @Test func portsAndConnectionsAreSeen() throws {
     let server = try JackDaemon(playbackPorts: 4, capturePorts: 1)
     let capture = try CaptureClient(on: server, channels: 1, capacity: 0)
-    #expect(capture.ports(matching: "^system:playback_").count == 4)
-    #expect(capture.ports(matching: "^system:", .outputs) == ["system:capture_1"])
-    #expect(capture.waitForPort(named: "emitter:out_1", deadline: 0.05) == false)
+    expectEqual(capture.ports(matching: "^system:playback_").count, 4)
+    expectEqual(capture.ports(matching: "^system:", .outputs), ["system:capture_1"])
+    expectEqual(capture.waitForPort(named: "emitter:out_1", deadline: 0.05), false)
     let emitter = try Emitter(on: server, channels: 1)
     defer { withExtendedLifetime(emitter) {} }
-    #expect(capture.waitForPort(named: "emitter:out_1"))
+    expectTrue(capture.waitForPort(named: "emitter:out_1"))
     try capture.connect("emitter:out_1", toInput: 1)
     try capture.connect("emitter:out_1", to: "system:playback_3")
-    #expect(
-      capture.connections(of: "emitter:out_1").sorted() == ["capture:in_1", "system:playback_3"])
+    expectEqual(
+      capture.connections(of: "emitter:out_1").sorted(), ["capture:in_1", "system:playback_3"])
     try capture.disconnect("emitter:out_1", fromInput: 1)
-    #expect(capture.connections(of: "emitter:out_1") == ["system:playback_3"])
+    expectEqual(capture.connections(of: "emitter:out_1"), ["system:playback_3"])
     #expect(throws: SupportError.self) { try capture.connect("nobody:out", toInput: 1) }
   }
 
   @Test func aServerStopsAndComesBackUnderItsName() throws {
     let server = try JackDaemon()
     let first = server.processIdentifier
-    #expect(server.isRunning)
+    expectTrue(server.isRunning)
     server.stop()
-    #expect(!server.isRunning)
+    expectTrue(!server.isRunning)
     #expect(throws: SupportError.self) { try CaptureClient(on: server, capacity: 0) }
     try server.start()
     server.kill()
-    #expect(!server.isRunning)
+    expectTrue(!server.isRunning)
     try server.start()
-    #expect(server.isRunning && server.processIdentifier != first)
+    expectTrue(server.isRunning && server.processIdentifier != first)
     _ = try CaptureClient(on: server, capacity: 0)
   }
 
@@ -163,13 +163,13 @@ import Testing
     server.stop()
     let end = Date(timeIntervalSinceNow: 10)
     while !capture.wasShutDown && Date() < end { usleep(1000) }
-    #expect(capture.wasShutDown)
+    expectTrue(capture.wasShutDown)
   }
 
   @Test func threeServersRunBesideOneAnother() throws {
     let servers = try (0..<3).map { _ in try JackDaemon() }
-    #expect(Set(servers.map(\.name)).count == 3)
-    #expect(servers.allSatisfy { $0.isRunning })
+    expectEqual(Set(servers.map(\.name)).count, 3)
+    expectTrue(servers.allSatisfy { $0.isRunning })
   }
 
   @Test func whatJackdRefusesIsToldInItsOwnWords() {

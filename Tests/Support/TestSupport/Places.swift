@@ -1,5 +1,5 @@
 import Foundation
-@_exported public import TestTags
+@_exported public import TestBase
 
 /// Runs `body` with a new empty folder, which it removes with its contents afterwards.
 package func withTemporaryFolder<Result>(_ body: (URL) throws -> Result) throws -> Result {

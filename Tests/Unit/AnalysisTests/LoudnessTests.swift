@@ -56,16 +56,16 @@ import Testing
     let text = outcome.text
     func last(_ key: String) throws -> Double {
       let line = text.split(separator: "\n").last { $0.hasPrefix("lavfi.r128.\(key)=") }
-      return try #require(line.flatMap { Double($0.split(separator: "=")[1]) }, "\(key)")
+      return try require(line.flatMap { Double($0.split(separator: "=")[1]) }, "\(key)")
     }
     let peaks = text.split(separator: "\n").filter { $0.hasPrefix("lavfi.r128.true_peaks_ch") }
       .compactMap { Double($0.split(separator: "=")[1]) }
-    return (try last("I"), 20 * log10(try #require(peaks.max())))
+    return (try last("I"), 20 * log10(try require(peaks.max())))
   }
 
   private func measured(_ path: String) throws -> SoundFigures {
     let reader = try SoundReader.floats(path: path)
-    let meter = try #require(
+    let meter = try require(
       LoudnessMeter(
         channels: reader.format.channels, sampleRate: reader.format.sampleRate,
         roles: reader.file.decodedChannelRoles))
@@ -74,12 +74,12 @@ import Testing
       _ = meter.latest
     }
     let (exact, latest) = (meter.figures, meter.latest)
-    #expect(exact.momentary != nil && exact.momentary == latest.momentary)
-    #expect(exact.truePeak == latest.truePeak)
+    expectTrue(exact.momentary != nil && exact.momentary == latest.momentary)
+    expectEqual(exact.truePeak, latest.truePeak)
     for (one, other) in [
       (exact.integrated, latest.integrated), (exact.shortTerm, latest.shortTerm),
     ] {
-      #expect(abs(try #require(one) - (try #require(other))) < 2)
+      expectTrue(abs(try require(one) - (try require(other))) < 2)
     }
     return exact
   }
@@ -90,38 +90,38 @@ import Testing
     try tool("ffmpeg", ["-v", "error", "-y"] + sound.source + [path])
     let wanted = try expected(path)
     let figures = try measured(path)
-    let loudness = try #require(figures.integrated)
-    #expect(abs(loudness - wanted.loudness) < 0.1, "\(loudness) instead of \(wanted.loudness)")
-    let peak = try #require(decibels(figures.truePeak))
-    #expect(abs(peak - wanted.peak) < 0.1, "\(peak) instead of \(wanted.peak)")
+    let loudness = try require(figures.integrated)
+    expectTrue(abs(loudness - wanted.loudness) < 0.1, "\(loudness) instead of \(wanted.loudness)")
+    let peak = try require(decibels(figures.truePeak))
+    expectTrue(abs(peak - wanted.peak) < 0.1, "\(peak) instead of \(wanted.peak)")
   }
 
   /// The first case of EBU Tech 3342: 20 seconds at -20 dB and 20 at -30 dB have a range of 10 LU.
   @Test func theRangeIsThatOfTheStandard() throws {
-    let meter = try #require(LoudnessMeter(channels: 2, sampleRate: 8000))
+    let meter = try require(LoudnessMeter(channels: 2, sampleRate: 8000))
     for amplitude in [0.1, 0.0316] as [Float] {
       // A second that is repeated: 1000 periods.
       var second = (0..<16000).map { amplitude * sin(Float.pi / 4 * Float($0 / 2)) }
       for _ in 0..<20 { second.withUnsafeMutableBufferPointer { meter.add($0) } }
     }
-    #expect(abs(try #require(meter.figures.range) - 10) < 0.2)
+    expectTrue(abs(try require(meter.figures.range) - 10) < 0.2)
   }
 
   @Test func silenceAndShortSoundsHaveNoLoudness() throws {
-    let meter = try #require(LoudnessMeter(channels: 2, sampleRate: 48000))
+    let meter = try require(LoudnessMeter(channels: 2, sampleRate: 48000))
     var silence = [Float](repeating: 0, count: 2 * 48000)
     silence.withUnsafeMutableBufferPointer { meter.add($0) }
-    #expect(meter.figures.integrated == nil && meter.figures.momentary == nil)
-    #expect(meter.figures.truePeak == 0 && decibels(0) == nil)
-    let short = try #require(LoudnessMeter(channels: 1, sampleRate: 48000))
+    expectTrue(meter.figures.integrated == nil && meter.figures.momentary == nil)
+    expectTrue(meter.figures.truePeak == 0 && decibels(0) == nil)
+    let short = try require(LoudnessMeter(channels: 1, sampleRate: 48000))
     var loud = [Float](repeating: 0.5, count: 1000)
     loud.withUnsafeMutableBufferPointer { short.add($0) }
-    #expect(short.figures.integrated == nil && short.figures.samplePeak == 0.5)
+    expectTrue(short.figures.integrated == nil && short.figures.samplePeak == 0.5)
   }
 
   /// Samples that are not finite would stay in the filters forever.
   @Test func samplesThatAreNotFiniteCountAsSilence() throws {
-    let meter = try #require(LoudnessMeter(channels: 1, sampleRate: 48000))
+    let meter = try require(LoudnessMeter(channels: 1, sampleRate: 48000))
     var sound = (0..<96000).map { 0.5 * sin(Float($0) * 0.13) }
     sound.replaceSubrange(0..<2, with: [.nan, .infinity])
     sound[2] = 1
@@ -129,13 +129,13 @@ import Testing
     sound[4] = 32767.0 / 32768
     sound[5] = 32766.0 / 32768
     sound.withUnsafeMutableBufferPointer { meter.add($0) }
-    #expect(abs(try #require(meter.figures.integrated) + 9) < 1)
-    #expect(meter.figures.clippedSamples == 3 && meter.figures.samplePeak == 1.5)
+    expectTrue(abs(try require(meter.figures.integrated) + 9) < 1)
+    expectTrue(meter.figures.clippedSamples == 3 && meter.figures.samplePeak == 1.5)
   }
 
   @Test func whatLibebur128CannotMeasureIsRefused() {
-    #expect(LoudnessMeter(channels: 1, sampleRate: 8) == nil)
-    #expect(LoudnessMeter(channels: 65, sampleRate: 48000) == nil)
-    #expect(LoudnessMeter(channels: 1, sampleRate: 8000) != nil)
+    expectNil(LoudnessMeter(channels: 1, sampleRate: 8))
+    expectNil(LoudnessMeter(channels: 65, sampleRate: 48000))
+    expectTrue(LoudnessMeter(channels: 1, sampleRate: 8000) != nil)
   }
 }

@@ -30,7 +30,7 @@ import Testing
         frames: Int64(frames), parts: 100, channels: channels, isMerged: isMerged)
       addPieces(samples, channels: channels) { table.add($0) }
       let parts = min(100, frames)
-      #expect(table.lanes.count == (isMerged ? 1 : channels))
+      expectEqual(table.lanes.count, (isMerged ? 1 : channels))
       for (lane, peaks) in table.lanes.enumerated() {
         for part in 0..<parts {
           var own: [Float] = []
@@ -39,7 +39,7 @@ import Testing
               own.append(samples[frame * channels + channel])
             }
           }
-          #expect(peaks[part] == own.min()!...own.max()!, "\(part)")
+          expectEqual(peaks[part], own.min()!...own.max()!, "\(part)")
         }
       }
     }
@@ -62,24 +62,24 @@ import Testing
     func columns(_ y: Int) -> [Int] { (left..<left + 1000).filter { pixels.color($0, y) == wave } }
     let high = columns(middle - 20)
     // Half a column is of another color.
-    #expect(abs(high.first! - left - 250) <= 2 && abs(high.last! - left - 625) <= 2)
-    #expect(high.count == high.last! - high.first! + 1)
+    expectTrue(abs(high.first! - left - 250) <= 2 && abs(high.last! - left - 625) <= 2)
+    expectEqual(high.count, high.last! - high.first! + 1)
     func rows(_ x: Int, from y: Int) -> ClosedRange<Int> {
       let rows = (y..<y + height).filter { pixels.color(x, $0) == wave }
       return rows.first!...rows.last!
     }
     // Half and a quarter of the reach of 58 pixels, and silence as a line.
     let on = rows(left + 400, from: first)
-    #expect(abs(on.lowerBound - (middle - 29)) <= 1 && abs(on.upperBound - (middle + 14)) <= 1)
+    expectTrue(abs(on.lowerBound - (middle - 29)) <= 1 && abs(on.upperBound - (middle + 14)) <= 1)
     // The second lane goes up only, to full scale.
     let second = first + height + 8
     let full = rows(left + 200, from: second)
-    #expect(abs(full.lowerBound - (second + 2)) <= 1 && full.upperBound <= second + 62)
+    expectTrue(abs(full.lowerBound - (second + 2)) <= 1 && full.upperBound <= second + 62)
     // The SVG file shows the same.
     let drawn = try PicturePixels(picture.file(.svg), "svg")
-    #expect(drawn.width == pixels.width && drawn.height == pixels.height)
+    expectTrue(drawn.width == pixels.width && drawn.height == pixels.height)
     for x in stride(from: left + 2, to: left + 998, by: 7) where x % 250 > 72 || x % 250 < 68 {
-      #expect(drawn.color(x, middle - 20) == pixels.color(x, middle - 20), "\(x)")
+      expectEqual(drawn.color(x, middle - 20), pixels.color(x, middle - 20), "\(x)")
     }
   }
 
@@ -90,7 +90,7 @@ import Testing
       Float(amplitude * sin(2 * .pi * frequency * Double(frame) / rate))
     }
     let samples = (0..<frames).map { $0 < frames / 2 ? sine($0, 3000, 0.5) : sine($0, 6000, 0.1) }
-    let spectrum = try #require(
+    let spectrum = try require(
       Spectrogram(frames: Int64(frames), channels: 1, sampleRate: rate))
     addPieces(samples, channels: 1) { spectrum.add($0) }
     spectrum.finish()
@@ -103,29 +103,29 @@ import Testing
     }
     for (column, frequency, level) in [(200, 3000.0, -6.02), (800, 6000.0, -20.0)] {
       let found = brightest(column)
-      #expect(abs(found.row - Int(frequency / 8000 * 512)) <= 1, "\(found)")
-      #expect(abs(found.level - level) < 0.1, "\(found)")
+      expectTrue(abs(found.row - Int(frequency / 8000 * 512)) <= 1, "\(found)")
+      expectTrue(abs(found.level - level) < 0.1, "\(found)")
       // The picture has that row's color, and nothing else as bright.
       let x = Spectrogram.left + column
       func color(_ row: Int) -> UInt32 {
         pixels.color(x, Spectrogram.top + Spectrogram.rows - 1 - row)
       }
       let bright = Spectrogram.color(found.level)
-      #expect(color(found.row) == bright)
+      expectEqual(color(found.row), bright)
       let near = (0..<Spectrogram.rows).filter { color($0) == bright }
-      #expect(near.allSatisfy { abs($0 - found.row) <= 1 })
+      expectTrue(near.allSatisfy { abs($0 - found.row) <= 1 })
       // Half of all rows are dark.
-      #expect(spectrum.level(row: 64, column: column) < -90)
+      expectTrue(spectrum.level(row: 64, column: column) < -90)
     }
     // The edge is in the middle, within the half of a window.
     let edge = Int(2048 / 2.0 / 32)
-    #expect(brightest(500 - edge - 1).row < 200 && brightest(500 + edge + 1).row > 380)
+    expectTrue(brightest(500 - edge - 1).row < 200 && brightest(500 + edge + 1).row > 380)
   }
 
   @Test(arguments: [0, 1, 3, 999]) func shortSoundsAreDrawn(frames: Int) throws {
     let samples = [Float](repeating: 0.5, count: frames)
     var table = PeakTable(frames: Int64(frames), parts: 1000, channels: 1)
-    let spectrum = try #require(
+    let spectrum = try require(
       Spectrogram(frames: Int64(frames), channels: 1, sampleRate: 8000))
     samples.withUnsafeBufferPointer {
       table.add($0)
@@ -133,13 +133,13 @@ import Testing
     }
     spectrum.finish()
     let columns = max(1, frames)
-    #expect(table.lanes[0].count == columns && spectrum.columns == columns)
-    #expect(!table.picture("", seconds: Double(frames) / 8000, names: []).marks.isEmpty)
+    expectTrue(table.lanes[0].count == columns && spectrum.columns == columns)
+    expectTrue(!table.picture("", seconds: Double(frames) / 8000, names: []).marks.isEmpty)
     let images = spectrum.picture("").marks.compactMap { mark -> PictureImage? in
       if case .image(let image) = mark { return image }
       return nil
     }
-    #expect(images[0].width == columns && images[0].height == Spectrogram.rows)
+    expectTrue(images[0].width == columns && images[0].height == Spectrogram.rows)
   }
 
   @Test func aPictureInAPictureIsCutOff() throws {
@@ -150,6 +150,6 @@ import Testing
     }
     let pixels = try PicturePixels(picture.file(.png))
     let found = (0..<16).filter { pixels.color($0 % 4, $0 / 4) == 0xFF0000 }
-    #expect(found == [0, 15])
+    expectEqual(found, [0, 15])
   }
 }

@@ -2,6 +2,7 @@ import CDispatch
 import Dispatch
 import Foundation
 import Synchronization
+import TestBase
 import Testing
 
 @testable import AudioQueue
@@ -23,15 +24,15 @@ import Testing
     for _ in 0..<1000 { context.wake() }
     queue.resume()
     queue.sync {}
-    #expect(calls.count.load(ordering: .sequentiallyConsistent) == 1)
+    expectEqual(calls.count.load(ordering: .sequentiallyConsistent), 1)
     // A wake-up during or after a call is not lost.
     context.wake()
     queue.sync {}
-    #expect(calls.count.load(ordering: .sequentiallyConsistent) == 2)
+    expectEqual(calls.count.load(ordering: .sequentiallyConsistent), 2)
     context.invalidate()
     context.wake()
     queue.sync {}
-    #expect(calls.count.load(ordering: .sequentiallyConsistent) == 2)
+    expectEqual(calls.count.load(ordering: .sequentiallyConsistent), 2)
   }
 
   @Test("a notice that comes while the app is called gets a call of its own")
@@ -49,7 +50,7 @@ import Testing
     context.wake()
     mayGo.signal()
     queue.sync {}
-    #expect(calls.count.load(ordering: .sequentiallyConsistent) == 2)
+    expectEqual(calls.count.load(ordering: .sequentiallyConsistent), 2)
   }
 
   @Test("the same on a queue of the C interface")
@@ -64,6 +65,6 @@ import Testing
     CDispatch.dispatch_resume(unsafeBitCast(queue, to: CDispatch.dispatch_object_t.self))
     waitUntil { calls.count.load(ordering: .sequentiallyConsistent) > 0 }
     context.invalidate()
-    #expect(calls.count.load(ordering: .sequentiallyConsistent) == 1)
+    expectEqual(calls.count.load(ordering: .sequentiallyConsistent), 1)
   }
 }

@@ -18,7 +18,7 @@ import Testing
   private static func resampled(_ sound: [Float], from rate: Double, to deviceRate: Double = 48000)
     throws -> [Float]
   {
-    let resampler = try #require(Resampler(from: rate, to: deviceRate, channels: 1))
+    let resampler = try require(Resampler(from: rate, to: deviceRate, channels: 1))
     let input = Planes(channels: 1, capacity: sound.count)
     let room = Int(Double(sound.count) * deviceRate / rate) + 1000
     let output = Planes(channels: 1, capacity: room)
@@ -54,7 +54,7 @@ import Testing
     let isDone: Void? = rig.queue.state.wait(seconds: 20) {
       $0.waiting.isEmpty && !$0.isConverting ? () : nil
     }
-    #expect(isDone != nil)
+    expectTrue(isDone != nil)
   }
 
   @Test(
@@ -66,7 +66,7 @@ import Testing
     let rig = try Rig(.float(8, rate: rate), server: HandDrivenServer(sampleRate: deviceRate))
     try rig.queue.setDecodeFrames(16384)
     let frames = rig.queue.plan(deviceRate).framesAhead(period: 1024, speed: 1)
-    #expect(frames >= min(16384, Int(16384 * deviceRate / rate)) && frames <= (1 << 24) / 8)
+    expectTrue(frames >= min(16384, Int(16384 * deviceRate / rate)) && frames <= (1 << 24) / 8)
   }
 
   @Test(
@@ -77,35 +77,35 @@ import Testing
     try rig.queue.setTimePitchEnabled(true)
     try rig.queue.setTimePitchAlgorithm(.varispeed)
     try rig.queue.change(TimePitchChanges(rate: rate))
-    #expect(
-      rig.queue.plan(48000).framesAhead(period: 1024, speed: rate) == Int(2048 * max(1, rate)))
+    expectEqual(
+      rig.queue.plan(48000).framesAhead(period: 1024, speed: rate), Int(2048 * max(1, rate)))
     try rig.enqueue(Self.sine(440, rate: 48000, frames: 48000))
     try rig.queue.start()
     let most = Int(960 * max(1, rate))
-    #expect(waits { rig.queue.state.read { $0.part.framesInRing } > most * 3 / 4 })
-    #expect(rig.queue.state.read { $0.part.framesInRing } <= most)
+    expectTrue(waits { rig.queue.state.read { $0.part.framesInRing } > most * 3 / 4 })
+    expectTrue(rig.queue.state.read { $0.part.framesInRing } <= most)
   }
 
   @Test("1: PCM is converted two cycles ahead, 20 ms at least; packets 2,048 frames")
   func framesAhead() throws {
     let rig = try Rig(.float(2, rate: 44100))
     let pcm = rig.queue
-    #expect(pcm.plan(48000).framesAhead(period: 64, speed: 1) == 960)
-    #expect(pcm.plan(48000).framesAhead(period: 1024, speed: 1) == 2048)
-    #expect(pcm.plan(96000).framesAhead(period: 1024, speed: 1) == 2048)
+    expectEqual(pcm.plan(48000).framesAhead(period: 64, speed: 1), 960)
+    expectEqual(pcm.plan(48000).framesAhead(period: 1024, speed: 1), 2048)
+    expectEqual(pcm.plan(96000).framesAhead(period: 1024, speed: 1), 2048)
     let coded = try Rig(.packets(CodedSound(.aac, frames: 4096).format))
     let packets = coded.queue
-    #expect(packets.decodeFrames == 2048)
-    #expect(packets.plan(48000).framesAhead(period: 64, speed: 1) >= 2048)
+    expectEqual(packets.decodeFrames, 2048)
+    expectTrue(packets.plan(48000).framesAhead(period: 64, speed: 1) >= 2048)
     try pcm.setDecodeFrames(4410)
-    #expect(pcm.plan(48000).framesAhead(period: 64, speed: 1) == 4800)
+    expectEqual(pcm.plan(48000).framesAhead(period: 64, speed: 1), 4800)
   }
 
   @Test("what an app asks to have ready at the device's own rate it gets")
   func memoryAheadThatIsAskedFor() throws {
     let rig = try Rig(.float(1, rate: 48000), server: HandDrivenServer(sampleRate: 44100))
     try rig.queue.setDecodeFrames(1 << 20)
-    #expect(rig.queue.plan(44100).framesAhead(period: 1024, speed: 1) >= 1 << 19)
+    expectTrue(rig.queue.plan(44100).framesAhead(period: 1024, speed: 1) >= 1 << 19)
   }
 
   // MARK: Schedules and parameters
@@ -119,7 +119,7 @@ import Testing
       let id = try rig.buffer(sound)
       let actual = try rig.queue.enqueue(
         id, bytes: sound.count * 4, OutputQueue.Schedule(start: start))
-      #expect(actual == start)
+      expectEqual(actual, start)
     }
     try rig.queue.stopAfterPlaying()
     try rig.queue.start(at: .frame(0))
@@ -128,11 +128,11 @@ import Testing
     let a = try Self.resampled(first, from: rate)
     let b = try Self.resampled(second, from: rate)
     let start = Int((10007 * ratio).rounded())
-    #expect(a.count == Int((3001 * ratio).rounded()) && b.count == Int((2003 * ratio).rounded()))
+    expectTrue(a.count == Int((3001 * ratio).rounded()) && b.count == Int((2003 * ratio).rounded()))
     let expected = a + silence(start - a.count) + b
-    #expect(Array(rig.output.prefix(expected.count)) == expected)
-    #expect(rig.output.dropFirst(expected.count).allSatisfy { $0 == 0 })
-    #expect(rig.queue.statistics.lastedFrames == Int64(expected.count))
+    expectEqual(Array(rig.output.prefix(expected.count)), expected)
+    expectTrue(rig.output.dropFirst(expected.count).allSatisfy { $0 == 0 })
+    expectEqual(rig.queue.statistics.lastedFrames, Int64(expected.count))
   }
 
   @Test func aStartWithoutAGapDoesNotBreakTheStream() throws {
@@ -151,8 +151,8 @@ import Testing
     try rig.queue.start(at: .frame(0))
     play(rig)
     let expected = try Self.resampled(sound, from: rate)
-    #expect(Array(rig.output.prefix(expected.count)) == expected)
-    #expect(rig.queue.statistics.lastedFrames == Int64(expected.count))
+    expectEqual(Array(rig.output.prefix(expected.count)), expected)
+    expectEqual(rig.queue.statistics.lastedFrames, Int64(expected.count))
   }
 
   @Test func parametersChangeWithTheBuffersFirstFrame() throws {
@@ -184,9 +184,9 @@ import Testing
       let end = i == counts.count - 1 ? total : Int((Double(input) * 48000 / rate).rounded())
       for frame in begin..<end { expected[frame] *= gain }
     }
-    #expect(Array(rig.output.prefix(total)) == expected)
-    #expect(rig.queue.statistics.lastedFrames == Int64(total))
-    #expect(rig.queue.parameters.volume == 0.375)
+    expectEqual(Array(rig.output.prefix(total)), expected)
+    expectEqual(rig.queue.statistics.lastedFrames, Int64(total))
+    expectEqual(rig.queue.parameters.volume, 0.375)
   }
 
   @Test func manySmallBuffersWithParametersFit() throws {
@@ -203,9 +203,9 @@ import Testing
     play(rig, frames: 64)
     let whole = try Self.resampled(sound, from: 24000)
     let expected = whole.enumerated().map { $0 / 4 % 2 == 0 ? $1 : 0 }
-    #expect(Array(rig.output.prefix(6000)) == expected)
-    #expect(rig.queue.statistics.starvations == 0)
-    #expect(rig.doneBuffers.count == 1500)
+    expectEqual(Array(rig.output.prefix(6000)), expected)
+    expectEqual(rig.queue.statistics.starvations, 0)
+    expectEqual(rig.doneBuffers.count, 1500)
   }
 
   // MARK: Decoding ahead
@@ -215,32 +215,32 @@ import Testing
     arguments: [44100.0, 24000, 96000], [256, 1001, 16384, 100_000])
   func primingGoesBeyondTheDecodeBuffer(rate: Double, frames: Int) throws {
     let rig = try Rig(.float(1, rate: rate))
-    #expect(rig.queue.decodeFrames == 2048)
+    expectEqual(rig.queue.decodeFrames, 2048)
     try rig.queue.setDecodeFrames(frames)
     try rig.enqueue([Float](repeating: 0.5, count: 300_000))
     let few = try rig.queue.prime(frames: 1)
-    #expect(few >= 1 && few <= max(frames, Int(2048 * rate / 48000)) + 2)
+    expectTrue(few >= 1 && few <= max(frames, Int(2048 * rate / 48000)) + 2)
     let some = try rig.queue.prime(frames: 120_000)
-    #expect(some >= 120_000 && some < 120_000 + 2 * StagingBuffer.mostFrames)
+    expectTrue(some >= 120_000 && some < 120_000 + 2 * StagingBuffer.mostFrames)
     // Converted frames cannot be taken back.
     #expect(throws: QueueError.invalidRunState) { try rig.queue.setDecodeFrames(500) }
     let all = try rig.queue.prime(frames: 0)
     rig.settle()
     // The resampler still holds a few frames.
-    #expect(all > 298_000 && all <= 300_000 && rig.doneBuffers == [])
-    #expect(try rig.queue.prime(frames: 300_000) == all)
+    expectTrue(all > 298_000 && all <= 300_000 && rig.doneBuffers == [])
+    try expectEqual(rig.queue.prime(frames: 300_000), all)
     var ready = 0
     #expect(throws: QueueError.primeTimedOut) {
       try rig.queue.prime(frames: 300_010, &ready)
     }
-    #expect(ready == all)
+    expectEqual(ready, all)
     try rig.queue.stopAfterPlaying()
     _ = try rig.queue.prime(frames: 0)
     try rig.queue.start(at: .frame(0))
     rig.cycle(Int(300_000 * 48000 / rate / 4096) + 2, frames: 4096)
-    #expect(rig.queue.statistics.lastedFrames == Int64((300_000 * 48000 / rate).rounded()))
-    #expect(rig.queue.statistics.starvations == 0)
-    #expect(rig.output.filter { $0 != 0 }.count >= Int(299_000 * 48000 / rate))
+    expectEqual(rig.queue.statistics.lastedFrames, Int64((300_000 * 48000 / rate).rounded()))
+    expectEqual(rig.queue.statistics.starvations, 0)
+    expectTrue(rig.output.filter { $0 != 0 }.count >= Int(299_000 * 48000 / rate))
   }
 
   @Test("15: after a Prime no more than the decode buffer is decoded ahead again")
@@ -254,18 +254,18 @@ import Testing
     try rig.queue.start(at: .frame(0))
     // At least 80,000 of the 120,000 ready device frames are played before anything is decoded.
     rig.cycle(20, frames: 4096)
-    #expect(waiting() == before)
+    expectEqual(waiting(), before)
     for _ in 0..<16 {
       rig.cycle(1, frames: 4096)
       let isFull: Void? = rig.queue.state.wait(seconds: 20) { state in
         let isDone = state.waiting.isEmpty && !state.isConverting
         return isDone || state.converter?.isFull(state) ?? true ? () : nil
       }
-      #expect(isFull != nil)
+      expectTrue(isFull != nil)
     }
     // The buffer pool plus the buffer being filled.
-    #expect(rig.queue.state.read { $0.readyFrames } <= 2 * 16384)
-    #expect(waiting() < before && rig.queue.statistics.starvations == 0)
+    expectTrue(rig.queue.state.read { $0.readyFrames } <= 2 * 16384)
+    expectTrue(waiting() < before && rig.queue.statistics.starvations == 0)
   }
 
   @Test("15: Prime says so if the ring of the cycles is too small for all")
@@ -278,12 +278,12 @@ import Testing
     }
     var ready = 0
     #expect(throws: QueueError.primeTimedOut) { try rig.queue.prime(frames: 0, &ready) }
-    #expect(ready > 5000 && ready < 12_000)
+    expectTrue(ready > 5000 && ready < 12_000)
     // Frames that need no conversion are ready at once.
     let direct = try Rig()
     for _ in 0..<1200 { try direct.enqueue(ramp(10)) }
-    #expect(try direct.queue.prime(frames: 0) == 12_000)
-    #expect(try direct.queue.prime(frames: 12_000) == 12_000)
+    try expectEqual(direct.queue.prime(frames: 0), 12_000)
+    try expectEqual(direct.queue.prime(frames: 12_000), 12_000)
     #expect(throws: QueueError.primeTimedOut) { _ = try direct.queue.prime(frames: 12_001) }
   }
 
@@ -295,9 +295,9 @@ import Testing
     try rig.queue.setDecodeFrames(1 << 20)
     let direct = try Rig()
     try direct.queue.setDecodeFrames(256)
-    #expect(direct.queue.decodeFrames == 256)
+    expectEqual(direct.queue.decodeFrames, 256)
     try direct.enqueue(ramp(5000))
-    #expect(try direct.queue.prime(frames: 0) == 5000)
+    try expectEqual(direct.queue.prime(frames: 0), 5000)
   }
 
   // MARK: Taps
@@ -354,18 +354,19 @@ import Testing
     for channel in 0..<2 {
       let expected =
         (0..<2500).map { sound[2 * $0 + channel] * 2 } + [Float(14 + 2 * channel)]
-      #expect(Array(samples[channel].prefix(2501)) == expected)
-      #expect(samples[channel].dropFirst(2501).allSatisfy { $0 == 0 })
+      expectEqual(Array(samples[channel].prefix(2501)), expected)
+      expectTrue(samples[channel].dropFirst(2501).allSatisfy { $0 == 0 })
     }
-    #expect(
-      seen.value == [
+    expectEqual(
+      seen.value,
+      [
         Seen(frames: 1024, time: 0, queueTime: 0, queueFrames: 1024, isStart: true),
         Seen(frames: 1024, time: 1024, queueTime: 1024, queueFrames: 1024),
         Seen(frames: 452, time: 2048, queueTime: 2048, queueFrames: 452),
         Seen(frames: 1, time: 2500, queueTime: 2500, queueFrames: 1),
         Seen(frames: 1024, time: 2501, queueTime: 2501, queueFrames: 1024, isEnd: true),
       ])
-    #expect(rig.queue.converterFailure == nil)
+    expectNil(rig.queue.converterFailure)
     #expect(throws: QueueError.tooManyTaps) {
       try rig.queue.addTap(ProcessingTap(.preEffects, isSiphon: true) { _ in })
     }
@@ -385,11 +386,11 @@ import Testing
     try rig.queue.stopAfterPlaying()
     try rig.queue.start(at: .frame(0))
     play(rig)
-    #expect(Array(rig.output.prefix(1500)) == ramp(1500))
-    #expect(heard.value == ramp(1500))
-    #expect(
-      seen.value.last == Seen(frames: 0, time: 1500, queueTime: 1500, queueFrames: 0, isEnd: true))
-    #expect(rig.queue.statistics.lastedFrames == 1500)
+    expectEqual(Array(rig.output.prefix(1500)), ramp(1500))
+    expectEqual(heard.value, ramp(1500))
+    expectEqual(
+      seen.value.last, Seen(frames: 0, time: 1500, queueTime: 1500, queueFrames: 0, isEnd: true))
+    expectEqual(rig.queue.statistics.lastedFrames, 1500)
   }
 
   @Test func aTapMayGiveMoreAtTheEnd() throws {
@@ -407,10 +408,10 @@ import Testing
     try rig.queue.stopAfterPlaying()
     try rig.queue.start(at: .frame(0))
     play(rig)
-    #expect(rig.queue.statistics.lastedFrames == 5000)
-    #expect(rig.queue.converterFailure == nil)
+    expectEqual(rig.queue.statistics.lastedFrames, 5000)
+    expectNil(rig.queue.converterFailure)
     let expected = try Self.resampled(ramp(1000).map { $0 * 2 } + silence(1500), from: 24000)
-    #expect(Array(rig.output.prefix(5000)) == expected)
+    expectEqual(Array(rig.output.prefix(5000)), expected)
   }
 
   @Test func aTapIsToldOfGapsAndRuns() throws {
@@ -429,14 +430,14 @@ import Testing
     try rig.queue.stopAfterPlaying()
     try rig.queue.start(at: .frame(0))
     play(rig)
-    #expect(starts.value == [0, 300])
-    #expect(times.value == [0, 50, 100, 150, 200, 250])
+    expectEqual(starts.value, [0, 300])
+    expectEqual(times.value, [0, 50, 100, 150, 200, 250])
     let expected = ramp(50) + ramp(50) + silence(200) + ramp(50) + ramp(50) + ramp(50) + ramp(50)
-    #expect(Array(rig.output.prefix(500)) == expected)
+    expectEqual(Array(rig.output.prefix(500)), expected)
     // A new run starts at 0.
     try rig.enqueue(ramp(10))
     wait(rig)
-    #expect(starts.value == [0, 300, 0] && times.value.last == 0)
+    expectTrue(starts.value == [0, 300, 0] && times.value.last == 0)
   }
 
   @Test func aTapThatMiscountsIsReported() throws {
@@ -453,11 +454,11 @@ import Testing
       try rig.queue.stopAfterPlaying()
       try rig.queue.start(at: .frame(0))
       play(rig)
-      #expect(rig.queue.converterFailure == failure)
+      expectEqual(rig.queue.converterFailure, failure)
       // Every frame keeps its position.
       let doubled = ramp(800).map { $0 * 2 }
-      #expect(Array(rig.output.prefix(800)) == (given == 1 ? [2] + silence(799) : doubled))
-      #expect(rig.queue.statistics.lastedFrames == 800)
+      expectEqual(Array(rig.output.prefix(800)), (given == 1 ? [2] + silence(799) : doubled))
+      expectEqual(rig.queue.statistics.lastedFrames, 800)
     }
   }
 
@@ -470,16 +471,16 @@ import Testing
     wait(rig)
     try rig.queue.start(at: .frame(0))
     rig.cycle(2)
-    #expect(Array(rig.output.prefix(64)) == ramp(64).map { $0 * 2 })
+    expectEqual(Array(rig.output.prefix(64)), ramp(64).map { $0 * 2 })
     #expect(throws: QueueError.invalidRunState) { try rig.queue.removeTap() }
     try rig.queue.stop()
     try rig.queue.removeTap()
     // Without the tap, the cycles read the app's buffers directly again.
-    #expect(rig.queue.state.read { $0.converter == nil })
+    expectTrue(rig.queue.state.read { $0.converter == nil })
     try rig.enqueue(ramp(64))
     try rig.queue.start()
     rig.cycle(2)
-    #expect(rig.output.suffix(128) == (ramp(64) + silence(64))[...])
+    expectEqual(rig.output.suffix(128), (ramp(64) + silence(64))[...])
   }
 
   @Test func aTapThatDoesNotReturnStopsNobody() throws {
@@ -495,7 +496,7 @@ import Testing
     try rig.queue.start()
     entered.wait()
     try rig.queue.stop()
-    #expect(rig.doneBuffers == [id])
+    expectEqual(rig.doneBuffers, [id])
     gate.signal()
     // The buffer in progress is discarded, and the queue continues.
     gate.signal()
@@ -503,7 +504,7 @@ import Testing
     wait(rig)
     try rig.queue.start()
     rig.cycle(3)
-    #expect(rig.output.filter { $0 != 0 } == ramp(64))
+    expectEqual(rig.output.filter { $0 != 0 }, ramp(64))
   }
 
   // MARK: Rate and pitch
@@ -523,7 +524,7 @@ import Testing
       try rig.queue.setTimePitchEnabled(true)
       _ = try rig.queue.enqueue(id, bytes: 40, schedule)
       try rig.queue.change(TimePitchChanges(rate: 5, cents: -9999))
-      #expect(rig.queue.timePitch == TimePitch.Setting(rate: 2, cents: -2400))
+      expectEqual(rig.queue.timePitch, TimePitch.Setting(rate: 2, cents: -2400))
       try rig.queue.start()
       #expect(throws: QueueError.invalidRunState) { try rig.queue.setTimePitchEnabled(false) }
       #expect(throws: QueueError.invalidRunState) {
@@ -544,8 +545,8 @@ import Testing
       try rig.queue.start(at: .frame(0))
       play(rig)
       let expected = rate == 48000 ? sound : try Self.resampled(sound, from: rate)
-      #expect(Array(rig.output.prefix(expected.count)) == expected)
-      #expect(rig.queue.statistics.lastedFrames == Int64(expected.count))
+      expectEqual(Array(rig.output.prefix(expected.count)), expected)
+      expectEqual(rig.queue.statistics.lastedFrames, Int64(expected.count))
     }
 
     @Test(arguments: [48000.0, 44100])
@@ -558,15 +559,15 @@ import Testing
       try rig.queue.stopAfterPlaying()
       try rig.queue.start(at: .frame(0))
       play(rig, frames: 1024)
-      #expect(rig.queue.statistics.lastedFrames == 120_000)
+      expectEqual(rig.queue.statistics.lastedFrames, 120_000)
       let sound = rig.output[12000..<108_000]
       let rises = sound.indices.dropFirst().filter {
         rig.output[$0 - 1] < 0 && rig.output[$0] >= 0
       }
-      let first = try #require(rises.first)
-      let last = try #require(rises.last)
+      let first = try require(rises.first)
+      let last = try require(rises.last)
       let frequency = Double(rises.count - 1) * 48000 / Double(last - first)
-      #expect(abs(frequency / (440 * exp2(7.0 / 12)) - 1) < 0.001, "\(frequency)")
+      expectTrue(abs(frequency / (440 * exp2(7.0 / 12)) - 1) < 0.001, "\(frequency)")
     }
 
     @Test func eventsOfABufferChangeItsRateAndVolume() throws {
@@ -579,18 +580,18 @@ import Testing
         var schedule = OutputQueue.Schedule(changes: ParameterChanges(volume: volume))
         schedule.timePitch.rate = rate
         let start = try rig.queue.enqueue(id, bytes: 24000, schedule)
-        #expect(start == (rate == 1 ? 0 : rate == 2 ? 6000 : 9000))
+        expectEqual(start, (rate == 1 ? 0 : rate == 2 ? 6000 : 9000))
       }
       try rig.queue.stopAfterPlaying()
       try rig.queue.start(at: .frame(0))
       play(rig)
-      #expect(rig.queue.statistics.lastedFrames == 2 * (6000 + 3000 + 12000))
-      #expect(rig.queue.timePitch.rate == 0.5)
+      expectEqual(rig.queue.statistics.lastedFrames, 2 * (6000 + 3000 + 12000))
+      expectEqual(rig.queue.timePitch.rate, 0.5)
       // The volume changes exactly on the frame.
       for (edge, before, after) in [(12000, 1, 0.5), (18000, 0.5, 0.25)] as [(Int, Float, Float)] {
-        #expect(abs(rig.output[edge - 1] / before - rig.output[edge] / after) < 0.05)
+        expectTrue(abs(rig.output[edge - 1] / before - rig.output[edge] / after) < 0.05)
       }
-      #expect(abs(rig.output[6000] - 0.5) < 0.001 && abs(rig.output[30000] - 0.125) < 0.001)
+      expectTrue(abs(rig.output[6000] - 0.5) < 0.001 && abs(rig.output[30000] - 0.125) < 0.001)
     }
 
     @Test func aChangeIsHeardWithinOneDecodeBuffer() throws {
@@ -607,9 +608,9 @@ import Testing
       try rig.queue.stopAfterPlaying()
       play(rig, frames: 128)
       let passed = zip(rig.output, sound).prefix { $0 == $1 }.count
-      #expect(passed >= 2048 && passed <= 2048 + Chain.blockFrames, "\(passed)")
+      expectTrue(passed >= 2048 && passed <= 2048 + Chain.blockFrames, "\(passed)")
       // Afterwards the signal passes unchanged, and no frame is lost.
-      #expect(rig.queue.statistics.lastedFrames == Int64(passed + (sound.count - passed) / 2))
+      expectEqual(rig.queue.statistics.lastedFrames, Int64(passed + (sound.count - passed) / 2))
     }
 
     @Test func theBypassWorksWhileItRuns() throws {
@@ -628,9 +629,9 @@ import Testing
       try rig.enqueue(ramp(3000))
       try rig.queue.stopAfterPlaying()
       play(rig)
-      #expect(Array(rig.output.prefix(3000)) == ramp(3000))
-      #expect(Array(rig.output[9000..<12000]) == ramp(3000))
-      #expect(rig.queue.statistics.lastedFrames == 12000)
+      expectEqual(Array(rig.output.prefix(3000)), ramp(3000))
+      expectEqual(Array(rig.output[9000..<12000]), ramp(3000))
+      expectEqual(rig.queue.statistics.lastedFrames, 12000)
     }
 
     @Test func tapsSeeBothSidesOfTheRate() throws {
@@ -651,9 +652,9 @@ import Testing
         try rig.queue.stopAfterPlaying()
         try rig.queue.start(at: .frame(0))
         play(rig)
-        #expect(frames.value == (place == .preEffects ? 8192 : 16384))
-        #expect(queueFrames.value == 16384)
-        #expect(times.value.allSatisfy { $0 == 0 })
+        expectEqual(frames.value, (place == .preEffects ? 8192 : 16384))
+        expectEqual(queueFrames.value, 16384)
+        expectTrue(times.value.allSatisfy { $0 == 0 })
       }
     }
   #endif

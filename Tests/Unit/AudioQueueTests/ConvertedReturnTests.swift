@@ -45,10 +45,10 @@ import Testing
         cycle(rig, frames: period)
       }
       let frames = rig.output.count
-      #expect(frames >= 2400 * end && frames < 2400 * end + period, "\(frames)")
+      expectTrue(frames >= 2400 * end && frames < 2400 * end + period, "\(frames)")
     }
-    #expect(rig.doneBuffers == [1, 2, 3])
-    #expect(rig.queue.statistics.lastedFrames == 7200)
+    expectEqual(rig.doneBuffers, [1, 2, 3])
+    expectEqual(rig.queue.statistics.lastedFrames, 7200)
   }
 
   @Test("1: a short sound is heard to its end without a stop, and then its buffer comes back")
@@ -61,8 +61,8 @@ import Testing
       while rig.doneBuffers.isEmpty && rig.output.count < 40_000 { cycle(rig) }
       // The last callback is the signal to stop at once.
       try rig.queue.stop()
-      #expect(heard(rig) == length && rig.doneBuffers == [1])
-      #expect(rig.output.count < length + 64 && !rig.output.prefix(length).contains(0))
+      expectTrue(heard(rig) == length && rig.doneBuffers == [1])
+      expectTrue(rig.output.count < length + 64 && !rig.output.prefix(length).contains(0))
     }
   }
 
@@ -83,7 +83,7 @@ import Testing
         return rig.queue.state.read { $0.part.pushedFrames } >= played + 1024
       }
     }
-    #expect(rig.queue.statistics.starvedFrames == 0)
+    expectEqual(rig.queue.statistics.starvedFrames, 0)
   }
 
   @Test("1: linear PCM is read as late as 20 ms before it is heard")
@@ -99,10 +99,10 @@ import Testing
     buffer.data.bindMemory(to: Float.self).update(repeating: 0.5)
     let now = rig.output.count
     cycle(rig, 200)
-    let first = try #require(rig.output.firstIndex { abs($0) > 0.25 })
+    let first = try require(rig.output.firstIndex { abs($0) > 0.25 })
     // The resampler's own latency comes on top.
     let latency = 2 * 1024
-    #expect(first > now && first <= now + 960 + latency, "\(first - now)")
+    expectTrue(first > now && first <= now + 960 + latency, "\(first - now)")
   }
 
   @Test("1: buffers that are together shorter than the latency come back early, but for the last")
@@ -123,11 +123,11 @@ import Testing
     try rig.queue.start()
     cycle(rig, 500)
     // One stream: no flush has broken it.
-    let begin = try #require(rig.output.firstIndex { $0 != 0 })
+    let begin = try require(rig.output.firstIndex { $0 != 0 })
     let jumps = zip(rig.output.dropFirst(begin + 1), rig.output.dropFirst(begin))
       .map { abs($0 - $1) }
-    #expect(!jumps.isEmpty && jumps.allSatisfy { $0 < 0.05 }, "\(jumps.max() ?? 1)")
-    #expect(!rig.hasNested)
+    expectTrue(!jumps.isEmpty && jumps.allSatisfy { $0 < 0.05 }, "\(jumps.max() ?? 1)")
+    expectTrue(!rig.hasNested)
   }
 
   @Test("6: Stop and Reset return buffers that have been read and not heard")
@@ -140,11 +140,11 @@ import Testing
       try rig.queue.start()
       cycle(rig)
       if resets { try rig.queue.reset() } else { try rig.queue.stop() }
-      #expect(rig.doneBuffers == [1, 2, 3])
+      expectEqual(rig.doneBuffers, [1, 2, 3])
       // They may be enqueued again.
       try rig.queue.enqueue(1, bytes: 400)
       try rig.queue.stop()
-      #expect(rig.doneBuffers == [1, 2, 3, 1])
+      expectEqual(rig.doneBuffers, [1, 2, 3, 1])
     }
   }
 
@@ -180,7 +180,7 @@ import Testing
     Thread.detachNewThread { [queue = rig.queue] in for _ in 0..<100 { queue.deliverEvents() } }
     rig.queue.deviceWillChangePeriod(to: 4096)
     rig.cycle(frames: 4096)
-    #expect(rig.queue.statistics.starvations == 0)
+    expectEqual(rig.queue.statistics.starvations, 0)
   }
 
   @Test("a converter that holds frames back for a later start does not wake up")
@@ -190,7 +190,7 @@ import Testing
     try rig.enqueue([Float](repeating: 0.5, count: 100))
     waitUntil { rig.queue.state.read { $0.waiting.isEmpty && !$0.isConverting } }
     let patience = rig.queue.state.read { $0.converter?.patience($0) }
-    #expect(patience == nil && rig.doneBuffers == [])
+    expectTrue(patience == nil && rig.doneBuffers == [])
   }
 
   @Test("primed buffers are converted again for another device, and none is lost")
@@ -203,6 +203,6 @@ import Testing
     try rig.queue.start()
     var samples = [Float](repeating: 0, count: 4000)
     let frames = try samples.withUnsafeMutableBytes { try rig.queue.render(frames: 4000, into: $0) }
-    #expect(frames == 1440 && rig.doneBuffers == [1, 2, 3])
+    expectTrue(frames == 1440 && rig.doneBuffers == [1, 2, 3])
   }
 }

@@ -11,7 +11,7 @@ import Timeline
 @Suite(.tags(.server), .serialized) struct QueueDeviceTimeTests {
   @Test func aDeviceThatIsNotOpenHasNoTime() throws {
     let rig = try Rig()
-    #expect(rig.queue.deviceTime == nil)
+    expectNil(rig.queue.deviceTime)
     #expect(throws: QueueError.invalidRunState) { try rig.queue.deviceTime(of: .frame(0)) }
     #expect(throws: QueueError.invalidRunState) { try rig.queue.nearestStart(to: .frame(0)) }
   }
@@ -22,14 +22,14 @@ import Timeline
     rig.cycle()
     let second = try rig.queue.deviceTime(of: .frame(48000))
     // Servers report the time of a cycle in microseconds.
-    #expect(second.frame == 48000 && abs(Int64(second.hostTime) - 1_000_000_000) < 1000)
-    #expect(try rig.queue.deviceTime(of: .hostTime(2_000_000_000)) == (96000, 2_000_000_000))
+    expectTrue(second.frame == 48000 && abs(Int64(second.hostTime) - 1_000_000_000) < 1000)
+    try expectTrue(rig.queue.deviceTime(of: .hostTime(2_000_000_000)) == (96000, 2_000_000_000))
     // Beyond the range of the 32-bit counter.
     let day = try rig.queue.deviceTime(of: .frame(48000 * 86400 * 2))
     let twoDays: Int64 = 2 * 86400 * 1_000_000_000
-    #expect(abs(Int64(day.hostTime) - twoDays) < 1_000_000)
+    expectTrue(abs(Int64(day.hostTime) - twoDays) < 1_000_000)
     let back = try rig.queue.deviceTime(of: .hostTime(day.hostTime))
-    #expect(abs(back.frame - 48000 * 86400 * 2) <= 48)
+    expectTrue(abs(back.frame - 48000 * 86400 * 2) <= 48)
   }
 
   @Test func bothTimesAreOfOneMoment() throws {
@@ -42,18 +42,18 @@ import Timeline
       abs(Double(hostTime) - frame / 48000 * 1e9) < 1000
     }
     func expectOneMoment(_ time: (frame: Int64, hostTime: UInt64)?) throws {
-      let time = try #require(time)
-      #expect(isNear(time.hostTime, frame: Double(time.frame)))
+      let time = try require(time)
+      expectTrue(isNear(time.hostTime, frame: Double(time.frame)))
     }
     try expectOneMoment(rig.queue.deviceTime)
     try expectOneMoment(rig.queue.deviceTime(of: .atOnce))
     try rig.queue.start(at: .frame(1 << 20))
     // The time at which a frame is heard does not depend on the time of the query.
-    let start = try #require(rig.queue.hostTime(ofRunFrame: 0))
-    #expect(isNear(start, frame: Double(1 << 20)))
-    #expect(try rig.queue.runFrame(atHostTime: start) == 0)
-    let time = try #require(rig.queue.currentTime)
-    #expect(isNear(time.hostTime, frame: time.frame + Double(1 << 20)))
+    let start = try require(rig.queue.hostTime(ofRunFrame: 0))
+    expectTrue(isNear(start, frame: Double(1 << 20)))
+    try expectEqual(rig.queue.runFrame(atHostTime: start), 0)
+    let time = try require(rig.queue.currentTime)
+    expectTrue(isNear(time.hostTime, frame: time.frame + Double(1 << 20)))
   }
 
   @Test func aStartWithoutATimeIsAtFrame0UntilItsFirstCycle() throws {
@@ -61,11 +61,11 @@ import Timeline
     try rig.enqueue(ramp(1000))
     _ = try rig.queue.prime(frames: 0)
     rig.cycle()
-    #expect(rig.queue.currentTime == nil)
+    expectNil(rig.queue.currentTime)
     try rig.queue.start()
-    #expect(rig.queue.currentTime?.frame == 0)
+    expectEqual(rig.queue.currentTime?.frame, 0)
     rig.cycle(2)
-    #expect(try #require(rig.queue.currentTime).frame > 0)
+    expectTrue(try require(rig.queue.currentTime).frame > 0)
   }
 
   @Test func theNearestStartIsNeverBeforeTheNextCycle() throws {
@@ -75,16 +75,16 @@ import Timeline
     #expect(throws: QueueError.invalidRunState) { try rig.queue.nearestStart(to: .frame(0)) }
     rig.cycle(3)
     let earliest = try rig.queue.nearestStart(to: .frame(0)).frame
-    #expect(earliest >= 192)
-    #expect(try rig.queue.nearestStart(to: .atOnce).frame == earliest)
-    #expect(try rig.queue.nearestStart(to: .hostTime(0)).frame == earliest)
+    expectTrue(earliest >= 192)
+    try expectEqual(rig.queue.nearestStart(to: .atOnce).frame, earliest)
+    try expectEqual(rig.queue.nearestStart(to: .hostTime(0)).frame, earliest)
     // A time that is late enough stays unchanged.
-    #expect(try rig.queue.nearestStart(to: .frame(10_000)).frame == 10_000)
+    try expectEqual(rig.queue.nearestStart(to: .frame(10_000)).frame, 10_000)
     // A queue started at this time starts exactly then.
     try rig.enqueue(ramp(10))
     try rig.queue.start(at: .frame(earliest))
     rig.cycle(5)
-    #expect(rig.queue.statistics.beganAt == earliest)
+    expectEqual(rig.queue.statistics.beganAt, earliest)
   }
 
   @Test(.disabled(if: isSanitized, "libjack itself upsets sanitizers"))
@@ -98,13 +98,13 @@ import Timeline
     defer { try? queue.dispose(afterPlaying: false) }
     _ = try queue.prime(frames: 0)
     let nearest = try queue.nearestStart(to: .frame(0))
-    let now = try #require(queue.deviceTime)
+    let now = try require(queue.deviceTime)
     // Not before the next cycle, which may be long past on a busy machine.
-    #expect(nearest.frame > 0 && abs(nearest.frame - now.frame) < 48000 * 60)
+    expectTrue(nearest.frame > 0 && abs(nearest.frame - now.frame) < 48000 * 60)
     let second = try queue.deviceTime(of: .frame(now.frame + 48000))
     // JACK's estimate shifts with each late cycle.
-    #expect(abs(Int64(second.hostTime) - Int64(now.hostTime) - 1_000_000_000) < 500_000_000)
+    expectTrue(abs(Int64(second.hostTime) - Int64(now.hostTime) - 1_000_000_000) < 500_000_000)
     let back = try queue.deviceTime(of: .hostTime(second.hostTime))
-    #expect(abs(back.frame - now.frame - 48000) <= 24_000)
+    expectTrue(abs(back.frame - now.frame - 48000) <= 24_000)
   }
 }

@@ -13,7 +13,7 @@ import Timeline
     let rig = try Rig()
     let old = try (0..<3).map { _ in try rig.enqueue(ramp(24)) }
     try rig.queue.start(at: .frame(0))
-    let device = try #require(rig.queue.state.read { $0.device })
+    let device = try require(rig.queue.state.read { $0.device })
     // The event thread cannot read events meanwhile.
     let new = try device.attachments.withLock { _ in
       // Two buffers have been played, which nobody knows yet, and the third has begun.
@@ -24,12 +24,12 @@ import Timeline
       return new
     }
     rig.cycle()
-    #expect(rig.doneBuffers == old)
+    expectEqual(rig.doneBuffers, old)
     rig.cycle()
-    #expect(rig.doneBuffers == old + new.prefix(1))
+    expectEqual(rig.doneBuffers, old + new.prefix(1))
     rig.cycle(3)
-    #expect(rig.doneBuffers == old + new)
+    expectEqual(rig.doneBuffers, old + new)
     let heard = ramp(24) + ramp(24) + ramp(16) + ramp(300, from: 500)
-    #expect(Array(rig.output.prefix(364)) == heard)
+    expectEqual(Array(rig.output.prefix(364)), heard)
   }
 }

@@ -102,7 +102,7 @@ final class InputRig: DrivenQueue, Sendable {
         || (state.converter != nil && !state.part.stagingBuffers.isEmpty && !state.waiting.isEmpty)
       return state.notices.isEmpty && state.delivering == nil && !works ? () : nil
     }
-    #expect(isQuiet != nil, "callbacks do not come to an end")
+    expectTrue(isQuiet != nil, "callbacks do not come to an end")
   }
 }
 

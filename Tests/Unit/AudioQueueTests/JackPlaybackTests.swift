@@ -29,7 +29,7 @@ struct JackPlaybackTests {
       do { try play(format) } catch let error as QueueError { return "\(error)" }
       return nil
     }
-    #expect(lost == nil, "\(lost ?? "")")
+    expectNil(lost, "\(lost ?? "")")
   }
 
   private func play(_ format: PCMFormat) throws {
@@ -62,26 +62,26 @@ struct JackPlaybackTests {
     let capture = try CaptureClient(on: jack, channels: 2, capacity: frames + 2 * Self.rate)
     for channel in 1...2 { try capture.connect("player:out_\(channel)", toInput: channel) }
     capture.arm()
-    try #require(capture.wait(untilFrames: 1024))
-    let start = try #require(queue.deviceTime).frame + Int64(Self.rate / 2) + 77
+    try require(capture.wait(untilFrames: 1024))
+    let start = try require(queue.deviceTime).frame + Int64(Self.rate / 2) + 77
     try queue.start(at: .frame(start))
     try capture.setFreewheel(true)
-    try #require(capture.wait(untilFrames: frames + Self.rate, deadline: 60))
+    try require(capture.wait(untilFrames: frames + Self.rate, deadline: 60))
     try capture.setFreewheel(false)
     capture.disarm()
 
-    #expect(capture.discontinuities == 0)
+    expectEqual(capture.discontinuities, 0)
     let offset = Int(UInt32(truncatingIfNeeded: start) &- capture.firstFrame)
     for channel in 0..<2 {
       let samples = capture.samples(channel: channel)
-      #expect(samples[..<offset].allSatisfy { $0 == 0 })
-      #expect(samples[(offset + frames)...].allSatisfy { $0 == 0 })
+      expectTrue(samples[..<offset].allSatisfy { $0 == 0 })
+      expectTrue(samples[(offset + frames)...].allSatisfy { $0 == 0 })
       let wrong = differences(samples[offset..<offset + frames], repeating: expected[channel])
-      #expect(wrong == 0, "\(wrong) of \(frames) samples are wrong")
+      expectEqual(wrong, 0, "\(wrong) of \(frames) samples are wrong")
     }
-    #expect(queue.statistics.beganAt == start)
-    #expect(queue.statistics.lastedFrames == Int64(frames))
-    #expect(queue.statistics.starvations == 0)
+    expectEqual(queue.statistics.beganAt, start)
+    expectEqual(queue.statistics.lastedFrames, Int64(frames))
+    expectEqual(queue.statistics.starvations, 0)
   }
 
   /// An app refills buffers in its callback in real time, and nothing is lost or late.
@@ -122,15 +122,15 @@ struct JackPlaybackTests {
     let capture = try CaptureClient(on: jack, channels: 1, capacity: frames + 4 * Self.rate)
     try capture.connect("player:out_1", toInput: 1)
     capture.arm()
-    try #require(capture.wait(untilFrames: 4096))
+    try require(capture.wait(untilFrames: 4096))
     // A busy machine may need a second for the start, and for a callback.
-    let start = try #require(queue.deviceTime).frame + 100_345
+    let start = try require(queue.deviceTime).frame + 100_345
     try queue.start(at: .frame(start))
-    try #require(capture.wait(untilFrames: frames + 3 * Self.rate, deadline: 60))
+    try require(capture.wait(untilFrames: frames + 3 * Self.rate, deadline: 60))
     capture.disarm()
     let offset = Int(UInt32(truncatingIfNeeded: start) &- capture.firstFrame)
-    #expect(Array(capture.samples(channel: 0)[offset..<(offset + frames)]) == expected[0])
-    #expect(queue.statistics.starvedFrames == 0)
+    expectEqual(Array(capture.samples(channel: 0)[offset..<(offset + frames)]), expected[0])
+    expectEqual(queue.statistics.starvedFrames, 0)
   }
 
   /// Two clients with the same start time start on the same frame.
@@ -150,20 +150,20 @@ struct JackPlaybackTests {
     let capture = try CaptureClient(on: jack, channels: 8, capacity: 4 * Self.rate)
     for i in 0..<8 { try capture.connect("player-\(i):out_1", toInput: i + 1) }
     capture.arm()
-    try #require(capture.wait(untilFrames: 1024))
-    let start = try #require(queues[0].deviceTime).frame + Int64(Self.rate)
+    try require(capture.wait(untilFrames: 1024))
+    let start = try require(queues[0].deviceTime).frame + Int64(Self.rate)
     for queue in queues { try queue.start(at: .frame(start)) }
     // In real time, a busy machine would have late cycles.
     try capture.setFreewheel(true)
-    try #require(capture.wait(untilFrames: 3 * Self.rate))
+    try require(capture.wait(untilFrames: 3 * Self.rate))
     try capture.setFreewheel(false)
     capture.disarm()
-    #expect(capture.discontinuities == 0)
+    expectEqual(capture.discontinuities, 0)
     let offset = Int(UInt32(truncatingIfNeeded: start) &- capture.firstFrame)
     for channel in 0..<8 {
       let found = capture.samples(channel: channel)
-      #expect(found.firstIndex { $0 != 0 } == offset, "channel \(channel)")
-      #expect(Array(found[offset..<(offset + Self.rate)]) == samples)
+      expectEqual(found.firstIndex { $0 != 0 }, offset, "channel \(channel)")
+      expectEqual(Array(found[offset..<(offset + Self.rate)]), samples)
     }
   }
 }

@@ -82,7 +82,7 @@ struct JackRecordingTests {
     defer { try? recorder.dispose(atOnce: true) }
     // In freewheel mode a second takes milliseconds, so enqueue buffers for many seconds.
     try take.enqueue([1, 100_000, 77_777] + Array(repeating: 150_000, count: 24), in: recorder)
-    #expect(try recorder.deviceSampleRate() == Double(Self.rate))
+    try expectEqual(recorder.deviceSampleRate(), Double(Self.rate))
     let wheel = try CaptureClient(on: jack, channels: 1, capacity: 1)
     let start = try recorder.nearestStart(to: .atOnce).frame + Int64(Self.rate / 2) + 77
     try player.start(at: .frame(start))
@@ -92,9 +92,9 @@ struct JackRecordingTests {
     try wheel.setFreewheel(false)
     try recorder.stop(atOnce: true)
 
-    #expect(recorder.statistics.beganAt == start)
-    #expect(recorder.statistics.underruns == 0 && recorder.statistics.missedFrames == 0)
-    #expect(take.holes == 0 && take.frames >= frames)
+    expectEqual(recorder.statistics.beganAt, start)
+    expectTrue(recorder.statistics.underruns == 0 && recorder.statistics.missedFrames == 0)
+    expectTrue(take.holes == 0 && take.frames >= frames)
     let found = take.bytes
     let width = format.bytesPerFrame
     var wrong = 0
@@ -102,7 +102,7 @@ struct JackRecordingTests {
       wrong = differences(found[0..<(frames * width)], repeating: bytes)
     } else {
       // Compare the decoded floats.
-      let layout = try #require(format.layout)
+      let layout = try require(format.layout)
       func decoded(_ bytes: ArraySlice<UInt8>) -> [[Float]] {
         let count = bytes.count / width
         let planes = (0..<2).map { _ in UnsafeMutablePointer<Float>.allocate(capacity: count) }
@@ -119,7 +119,7 @@ struct JackRecordingTests {
       let heard = decoded(found[0..<(frames * width)])
       for channel in 0..<2 { wrong += differences(heard[channel][...], repeating: played[channel]) }
     }
-    #expect(wrong == 0, "\(wrong) are wrong")
+    expectEqual(wrong, 0, "\(wrong) are wrong")
   }
 
   /// Two queues start on the same frame and record every frame number of an emitter.
@@ -148,8 +148,8 @@ struct JackRecordingTests {
     for queue in queues { try queue.stop(atOnce: true) }
     try wheel.setFreewheel(false)
     for (queue, take) in zip(queues, takes) {
-      #expect(queue.statistics.beganAt == start)
-      #expect(take.holes == 0 && take.frames >= 5 * Self.rate)
+      expectEqual(queue.statistics.beganAt, start)
+      expectTrue(take.holes == 0 && take.frames >= 5 * Self.rate)
       let channels = queue.format.channels
       let samples = take.bytes.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
       var wrong = 0
@@ -157,7 +157,7 @@ struct JackRecordingTests {
         let frame = UInt32(truncatingIfNeeded: start + Int64(i / channels))
         if sample != Emitter.sample(at: frame, channel: i % channels) { wrong += 1 }
       }
-      #expect(wrong == 0)
+      expectEqual(wrong, 0)
     }
     withExtendedLifetime(emitter) {}
   }
@@ -175,12 +175,12 @@ struct JackRecordingTests {
     try queue.start()
     waitUntil { take.frames >= 2 * Self.rate }
     try queue.stop(atOnce: true)
-    let start = try #require(queue.statistics.beganAt)
+    let start = try require(queue.statistics.beganAt)
     let samples = take.bytes.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
     let expected = samples.indices.map {
       Emitter.sample(at: UInt32(truncatingIfNeeded: start + Int64($0)), channel: 0)
     }
-    #expect(samples == expected && take.holes == 0)
+    expectTrue(samples == expected && take.holes == 0)
     withExtendedLifetime(emitter) {}
   }
 
@@ -193,9 +193,9 @@ struct JackRecordingTests {
       server: JackServer(named: jack.name), callingBackOn: .ownThread,
       InputQueue.Handlers(bufferDone: { _, _ in }, changed: { _, _ in }))
     defer { try? queue.dispose(atOnce: true) }
-    #expect(queue.format.sampleRate == Double(Self.rate))
-    #expect(queue.statistics.connections == [["system:capture_1"], ["system:capture_2"]])
+    expectEqual(queue.format.sampleRate, Double(Self.rate))
+    expectEqual(queue.statistics.connections, [["system:capture_1"], ["system:capture_2"]])
     let graph = try CaptureClient(on: jack, channels: 1, capacity: 1)
-    #expect(graph.connections(of: "recorder:in_2") == ["system:capture_2"])
+    expectEqual(graph.connections(of: "recorder:in_2"), ["system:capture_2"])
   }
 }

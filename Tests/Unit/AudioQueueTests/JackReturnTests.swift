@@ -84,39 +84,39 @@ struct JackReturnTests {
     try capture.disconnect("player:out_2", from: "system:playback_2")
     capture.arm()
     // Start later, since a connection takes effect with the next cycle.
-    try queue.start(at: .frame(#require(queue.deviceTime).frame + 4 * 4096))
+    try queue.start(at: .frame(require(queue.deviceTime).frame + 4 * 4096))
     waitUntil { queue.statistics.lastedFrames > 5 * 4096 }
     server.end(jack, crash: crash, queue)
     let given = queue.statistics.lastedFrames
     capture.disarm()
     let before = Array(sound(capture))
     capture = nil
-    #expect(queue.isRunning)
+    expectTrue(queue.isRunning)
     #expect(throws: QueueError.invalidated) { try queue.start() }
 
     try jack.start()
     capture = try CaptureClient(on: jack, channels: 2, capacity: 20 * jack.rate)
     capture.arm()
-    try #require(capture.wait(untilFrames: 1))
+    try require(capture.wait(untilFrames: 1))
     server.open()
     waitUntil { !queue.isLost }
     let heardUntil = capture.capturedFrames
-    try #require(capture.wait(untilFrames: heardUntil + 4 * 4096))
+    try require(capture.wait(untilFrames: heardUntil + 4 * 4096))
     capture.disarm()
     let after = Array(sound(capture).prefix(4 * 4096))
-    #expect(after.first == Float(given + 1))
-    #expect(after == after.indices.map { Float(given + 1) + Float($0) } || capture.xruns > 0)
-    #expect(sound(capture, channel: 1).first == after.first)
+    expectEqual(after.first, Float(given + 1))
+    expectTrue(after == after.indices.map { Float(given + 1) + Float($0) } || capture.xruns > 0)
+    expectEqual(sound(capture, channel: 1).first, after.first)
     let last = Int64(before.last ?? 0)
-    #expect(last > 0 && last <= given && given - last <= 2 * 4096)
-    #expect(before.first == 1)
+    expectTrue(last > 0 && last <= given && given - last <= 2 * 4096)
+    expectEqual(before.first, 1)
 
-    #expect(capture.ports(matching: "^player:") == ["player:out_1", "player:out_2"])
-    #expect(
-      Set(capture.connections(of: "player:out_1")) == ["system:playback_1", "capture:in_1"])
-    #expect(capture.connections(of: "player:out_2") == ["capture:in_2"])
-    #expect(queue.statistics.clientName == "player")
-    #expect(queue.statistics.restarts == 1)
+    expectEqual(capture.ports(matching: "^player:"), ["player:out_1", "player:out_2"])
+    expectEqual(
+      Set(capture.connections(of: "player:out_1")), ["system:playback_1", "capture:in_1"])
+    expectEqual(capture.connections(of: "player:out_2"), ["capture:in_2"])
+    expectEqual(queue.statistics.clientName, "player")
+    expectEqual(queue.statistics.restarts, 1)
   }
 
   /// Collects the buffers of a recording queue and enqueues each again.
@@ -183,31 +183,31 @@ struct JackReturnTests {
       for (samples, recording) in pieces.map({ ($0.samples, $0.recording) }) {
         // At another rate, the samples are interpolated.
         if rate == 48000 {
-          #expect(zip(samples, samples.dropFirst()).allSatisfy { $1 == $0 + 1 })
+          expectTrue(zip(samples, samples.dropFirst()).allSatisfy { $1 == $0 + 1 })
         } else {
-          #expect(samples.contains { $0 != 0 }, "from \(recording.startFrame)")
+          expectTrue(samples.contains { $0 != 0 }, "from \(recording.startFrame)")
         }
       }
       for (a, b) in zip(pieces, pieces.dropFirst()) {
         // Cycles missed on a busy machine fall between two buffers, and the times show their number.
         let missed = b.recording.startFrame - a.recording.startFrame - Int64(a.recording.frames)
-        #expect(missed >= 0)
+        expectTrue(missed >= 0)
         if rate == 48000 {
-          let last = try #require(a.samples.last)
-          #expect(b.samples.first == last + Float(missed + 1))
+          let last = try require(a.samples.last)
+          expectEqual(b.samples.first, last + Float(missed + 1))
         }
       }
     }
-    let (last, first) = try (#require(before.last).recording, #require(after.first).recording)
-    #expect(first.startFrame > last.startFrame + Int64(last.frames))
-    #expect(queue.statistics.lostFrames > 0 && queue.statistics.underruns == 0)
-    #expect(queue.discontinuities.restarts == 1)
+    let (last, first) = try (require(before.last).recording, require(after.first).recording)
+    expectTrue(first.startFrame > last.startFrame + Int64(last.frames))
+    expectTrue(queue.statistics.lostFrames > 0 && queue.statistics.underruns == 0)
+    expectEqual(queue.discontinuities.restarts, 1)
     withExtendedLifetime(emitter) {}
     // The gap is longer than the time without a server, and shorter than the time from the last buffer to now,
     // but for half a second: JACK's clock runs behind on a busy machine.
     let seconds = Double(first.startFrame - last.startFrame) / 48000
-    #expect(seconds > Double(begun - gone) / 1e9 - 0.5)
-    #expect(seconds < Double(over) / 1e9 - Double(last.hostTime) / 1e9 + 0.5)
+    expectTrue(seconds > Double(begun - gone) / 1e9 - 0.5)
+    expectTrue(seconds < Double(over) / 1e9 - Double(last.hostTime) / 1e9 + 0.5)
   }
 
   @Test func itReturnsTimeAndAgain() throws {
@@ -223,18 +223,18 @@ struct JackReturnTests {
       waitUntil { (queue.currentFrame ?? 0) > position + 4096 }
       server.end(jack, crash: round % 2 == 0, queue)
       let given = Double(queue.statistics.lastedFrames)
-      #expect(given > position)
+      expectTrue(given > position)
       position = given
       try jack.start()
       server.open()
       waitUntil { !queue.isLost }
-      #expect((queue.currentFrame ?? 0) >= position)
-      #expect(queue.statistics.restarts == UInt64(round))
-      #expect(queue.statistics.clientName == "player")
+      expectTrue((queue.currentFrame ?? 0) >= position)
+      expectEqual(queue.statistics.restarts, UInt64(round))
+      expectEqual(queue.statistics.clientName, "player")
     }
     let viewer = try CaptureClient(on: jack, capacity: 0)
-    #expect(
-      viewer.connections(of: "player:out_1") == ["system:playback_1", "system:playback_2"])
+    expectEqual(
+      viewer.connections(of: "player:out_1"), ["system:playback_1", "system:playback_2"])
   }
 
   @Test func aPausedQueueReturnsPaused() throws {
@@ -247,7 +247,7 @@ struct JackReturnTests {
     try queue.start()
     waitUntil { (queue.currentFrame ?? 0) > 4096 }
     try queue.pause()
-    let position = try #require(queue.currentFrame)
+    let position = try require(queue.currentFrame)
     server.end(jack, crash: true, queue)
     try jack.start()
     let capture = try CaptureClient(on: jack, channels: 1, capacity: 20 * jack.rate)
@@ -255,12 +255,12 @@ struct JackReturnTests {
     waitUntil { !queue.isLost }
     try capture.connect("player:out_1", toInput: 1)
     capture.arm()
-    try #require(capture.wait(untilFrames: 3 * 4096))
-    #expect(queue.currentFrame == position)
+    try require(capture.wait(untilFrames: 3 * 4096))
+    expectEqual(queue.currentFrame, position)
     try queue.start()
     waitUntil { (queue.currentFrame ?? 0) > position + 3 * 4096 }
     capture.disarm()
-    #expect(sound(capture).first == Float(position + 1))
+    expectEqual(sound(capture).first, Float(position + 1))
   }
 
   @Test func whatWasDisposedOfDoesNotReturn() throws {
@@ -278,13 +278,13 @@ struct JackReturnTests {
     let viewer = try CaptureClient(on: jack, capacity: 0)
     // Longer than a return takes.
     usleep(1_500_000)
-    #expect(viewer.ports(matching: "^player:") == [])
+    expectEqual(viewer.ports(matching: "^player:"), [])
   }
 
   @Test(arguments: [(44100, 1024), (96000, 8192)])
   func anotherRateAndPeriod(rate: Int, period: Int) throws {
     let wrong = try unlessBusy(patience: 0.01) { try playOver(rate: rate, period: period) }
-    #expect(wrong == nil)
+    expectNil(wrong)
   }
 
   /// Plays a sine over the return of a server with another rate and period.
@@ -307,14 +307,14 @@ struct JackReturnTests {
     let capture = try CaptureClient(on: jack, channels: 2, capacity: 20 * rate)
     server.open()
     waitUntil { !queue.isLost }
-    #expect(try queue.deviceSampleRate() == Double(rate))
+    try expectEqual(queue.deviceSampleRate(), Double(rate))
     try capture.connect("player:out_1", toInput: 1)
     capture.arm()
-    try #require(capture.wait(untilFrames: rate))
+    try require(capture.wait(untilFrames: rate))
     // The queue's clock tells when each frame is heard.
     let reading = queue.memory.voice.pointee.clock.read()
     capture.disarm()
-    #expect(Double(reading.position) / Double(rate) > given)
+    expectTrue(Double(reading.position) / Double(rate) > given)
     let origin = reading.frame - reading.position
     let samples = capture.samples(channel: 0)
     let begin = Int(UInt32(truncatingIfNeeded: origin) &- capture.firstFrame)
@@ -343,24 +343,24 @@ struct JackReturnTests {
     let capture = try CaptureClient(on: jack, channels: 1, capacity: 20 * jack.rate)
     try capture.connect("player:out_1", toInput: 1)
     capture.arm()
-    try #require(capture.wait(untilFrames: 1))
+    try require(capture.wait(untilFrames: 1))
     try queue.start()
     let periods = [4096, 1024, 8192, 4096]
     for period in periods.dropFirst() {
       let frames = capture.capturedFrames
-      try #require(capture.wait(untilFrames: frames + 3 * 8192))
+      try require(capture.wait(untilFrames: frames + 3 * 8192))
       try capture.setPeriod(period)
     }
     let frames = capture.capturedFrames
-    try #require(capture.wait(untilFrames: frames + 3 * 8192))
+    try require(capture.wait(untilFrames: frames + 3 * 8192))
     capture.disarm()
-    #expect(!queue.isLost && queue.statistics.restarts == 0)
+    expectTrue(!queue.isLost && queue.statistics.restarts == 0)
     // On a change, JACK's counter advances by the new period, but no time is lost.
     let changes = zip(periods, periods.dropFirst()).map { $1 - $0 }
     let samples = sound(capture)
     let expected = heard(capture, from: 1, at: samples.startIndex, changes: changes)
     let wrong = zip(samples, expected).count { $0 != $1 }
-    #expect(wrong == 0 && !samples.isEmpty, "\(capture.gaps)")
+    expectTrue(wrong == 0 && !samples.isEmpty, "\(capture.gaps)")
   }
 
   @Test("19: the first pan gives one channel its second port, and neither side clicks")
@@ -377,22 +377,22 @@ struct JackReturnTests {
     try queue.start()
     waitUntil { (queue.currentFrame ?? 0) > 4096 }
     try queue.change(ParameterChanges(pan: -0.5))
-    #expect(queue.statistics.portNames == ["out_1", "out_2"])
+    expectEqual(queue.statistics.portNames, ["out_1", "out_2"])
     // JACK reports changed connections in its next cycle.
     waitUntil { queue.statistics.connections == [["capture:in_1"], ["capture:in_2"]] }
-    #expect(capture.connections(of: "player:out_1") == ["capture:in_1"])
-    #expect(capture.connections(of: "player:out_2") == ["capture:in_2"])
+    expectEqual(capture.connections(of: "player:out_1"), ["capture:in_1"])
+    expectEqual(capture.connections(of: "player:out_2"), ["capture:in_2"])
     let frames = capture.capturedFrames
-    try #require(capture.wait(untilFrames: frames + 3 * 4096))
+    try require(capture.wait(untilFrames: frames + 3 * 4096))
     capture.disarm()
     // The left channel is unchanged. From one frame on, the right channel has half the amplitude.
     let left = capture.samples(channel: 0)
     let right = capture.samples(channel: 1)
-    let begin = try #require(left.firstIndex { $0 != 0 })
-    #expect(
-      Array(left[begin...]) == heard(capture, from: left[begin], at: begin), "\(capture.gaps)")
-    let turn = try #require(left.indices.first { $0 > begin && right[$0] != left[$0] })
-    #expect(Array(right[..<turn]) == Array(left[..<turn]))
-    #expect(Array(right[turn...]) == left[turn...].map { $0 / 2 })
+    let begin = try require(left.firstIndex { $0 != 0 })
+    expectEqual(
+      Array(left[begin...]), heard(capture, from: left[begin], at: begin), "\(capture.gaps)")
+    let turn = try require(left.indices.first { $0 > begin && right[$0] != left[$0] })
+    expectEqual(Array(right[..<turn]), Array(left[..<turn]))
+    expectEqual(Array(right[turn...]), left[turn...].map { $0 / 2 })
   }
 }

@@ -25,14 +25,14 @@ import Testing
 
   /// Renders once, up to `frames` frames.
   private func bytes(_ rig: Rig, _ frames: Int, at time: Int64? = nil) throws -> [UInt8] {
-    let size = try #require(rig.queue.offlineFormat).bytesPerFrame
+    let size = try require(rig.queue.offlineFormat).bytesPerFrame
     // Detects writes beyond the rendered bytes.
     var bytes = [UInt8](repeating: 0xA5, count: (frames + 1) * size)
     let count = try bytes.withUnsafeMutableBytes {
       try rig.queue.render(
         frames: frames, into: .init(rebasing: $0[..<(frames * size)]), at: time)
     }
-    #expect(bytes[(count * size)...].allSatisfy { $0 == 0xA5 })
+    expectTrue(bytes[(count * size)...].allSatisfy { $0 == 0xA5 })
     return Array(bytes.prefix(count * size))
   }
 
@@ -79,14 +79,14 @@ import Testing
     let offline = try rig(format, to: .float(2))
     try play(offline)
     let samples = try renderAll(offline, by: chunk)
-    #expect(samples.count == 2 * 9700)
-    let heard = try #require(live.server.clients.last).samples
+    expectEqual(samples.count, 2 * 9700)
+    let heard = try require(live.server.clients.last).samples
     for channel in 0..<2 {
       let rendered = stride(from: channel, to: samples.count, by: 2).map { samples[$0] }
-      #expect(rendered == Array(heard[channel].prefix(9700)))
-      #expect(heard[channel].dropFirst(9700).allSatisfy { $0 == 0 })
+      expectEqual(rendered, Array(heard[channel].prefix(9700)))
+      expectTrue(heard[channel].dropFirst(9700).allSatisfy { $0 == 0 })
     }
-    #expect(offline.calls.count == live.calls.count && offline.doneBuffers == live.doneBuffers)
+    expectTrue(offline.calls.count == live.calls.count && offline.doneBuffers == live.doneBuffers)
   }
 
   @Test("26: gaps before a start are rendered, and the frames are those that were computed by hand")
@@ -105,10 +105,10 @@ import Testing
     try rig.queue.start()
     let expected =
       silence(5) + ramp(7, from: 3) + silence(8) + [50, 50.5, 51, 51.5] + [4, 5, 6, 7, 8]
-    #expect(try render(rig, 1000) == expected)
-    #expect(try render(rig, 1000) == [])
-    #expect(rig.queue.statistics.starvedFrames == 0)
-    #expect(rig.queue.currentFrame == 29)
+    try expectEqual(render(rig, 1000), expected)
+    try expectEqual(render(rig, 1000), [])
+    expectEqual(rig.queue.statistics.starvedFrames, 0)
+    expectEqual(rig.queue.currentFrame, 29)
   }
 
   @Test("A buffer in every layout comes out in every layout", arguments: PCMFormat.all(channels: 2))
@@ -122,7 +122,7 @@ import Testing
       bytes.withUnsafeBytes { buffer.data.copyMemory(from: $0) }
       try rig.queue.enqueue(buffer.id, bytes: bytes.count)
       try rig.queue.start()
-      #expect(try self.bytes(rig, 1000) == values.flatMap { output.sample($0).bytes })
+      try expectEqual(self.bytes(rig, 1000), values.flatMap { output.sample($0).bytes })
     }
   }
 
@@ -136,15 +136,15 @@ import Testing
       try rig.queue.start()
       return try render(rig, 10)
     }
-    #expect(try rendered(1, to: 1) == [1, 2])
-    #expect(try rendered(1, to: 2) == [1, 1, 2, 2])
-    #expect(try rendered(1, to: 3) == [1, 1, 0, 2, 2, 0])
-    #expect(try rendered(1, to: 3, pan: 0.25) == [0.75, 1, 0, 1.5, 2, 0])
-    #expect(try rendered(2, to: 1) == [1.5, 6])
-    #expect(try rendered(3, to: 1) == [Float(7.0 / 3), Float(56.0 / 3)])
-    #expect(try rendered(2, to: 3) == [1, 2, 0, 4, 8, 0])
-    #expect(try rendered(3, to: 2) == [1, 2, 8, 16])
-    #expect(try rendered(2, to: 2, pan: -0.5) == [1, 1, 4, 4])
+    try expectEqual(rendered(1, to: 1), [1, 2])
+    try expectEqual(rendered(1, to: 2), [1, 1, 2, 2])
+    try expectEqual(rendered(1, to: 3), [1, 1, 0, 2, 2, 0])
+    try expectEqual(rendered(1, to: 3, pan: 0.25), [0.75, 1, 0, 1.5, 2, 0])
+    try expectEqual(rendered(2, to: 1), [1.5, 6])
+    try expectEqual(rendered(3, to: 1), [Float(7.0 / 3), Float(56.0 / 3)])
+    try expectEqual(rendered(2, to: 3), [1, 2, 0, 4, 8, 0])
+    try expectEqual(rendered(3, to: 2), [1, 2, 8, 16])
+    try expectEqual(rendered(2, to: 2, pan: -0.5), [1, 1, 4, 4])
   }
 
   @Test("Channels: as a mix says")
@@ -157,11 +157,11 @@ import Testing
       try rig.queue.start()
       return try render(rig, 10)
     }
-    #expect(try rendered(3, [[0, 0, 1], [1, 0, 0], [0, 1, 0]]) == [2, 4, 1, 16, 32, 8])
-    #expect(try rendered(2, [[0, 1, 0], [0, 0.5, 0]]) == [0, 2, 0, 0, 8, 0])
-    #expect(try rendered(1, [[0, 1, 0], [0, 0, 1]], pan: -0.5) == [0, 1, 0.5, 0, 2, 1])
+    try expectEqual(rendered(3, [[0, 0, 1], [1, 0, 0], [0, 1, 0]]), [2, 4, 1, 16, 32, 8])
+    try expectEqual(rendered(2, [[0, 1, 0], [0, 0.5, 0]]), [0, 2, 0, 0, 8, 0])
+    try expectEqual(rendered(1, [[0, 1, 0], [0, 0, 1]], pan: -0.5), [0, 1, 0.5, 0, 2, 1])
     // A mono signal with mono output has no balance.
-    #expect(try rendered(1, [[0, 0, 1]], pan: -1) == [0, 0, 1, 0, 0, 2])
+    try expectEqual(rendered(1, [[0, 0, 1]], pan: -1), [0, 0, 1, 0, 0, 2])
   }
 
   @Test(
@@ -177,8 +177,8 @@ import Testing
     try rig.queue.stopAfterPlaying()
     try rig.queue.start()
     let output = try renderAll(rig, by: chunk)
-    #expect(output.count == 48000)
-    #expect(rig.doneBuffers.count == 10 && !rig.queue.isRunning)
+    expectEqual(output.count, 48000)
+    expectTrue(rig.doneBuffers.count == 10 && !rig.queue.isRunning)
     var (signal, noise) = (0.0, 0.0)
     let idealStep: Double = 2 * .pi * 1000 / 48000
     for frame in 4800..<43200 {
@@ -186,7 +186,7 @@ import Testing
       noise += (Double(output[frame]) - ideal) * (Double(output[frame]) - ideal)
       signal += ideal * ideal
     }
-    #expect(10 * log10(signal / noise) > 120)
+    expectTrue(10 * log10(signal / noise) > 120)
   }
 
   // MARK: The order of calls
@@ -195,7 +195,7 @@ import Testing
     "24: start, no frames, enqueue, and a loop; a single buffer goes round in one call",
     arguments: [44100.0, 48000])
   func singleBuffer(rate: Double) throws {
-    let loop = try #require(CFRunLoopGetCurrent())
+    let loop = try require(CFRunLoopGetCurrent())
     let rig = try rig(.float(1, rate: rate), to: .float(1), executor: .runLoop(loop, mode: nil))
     let thread = pthread_self()
     let total = Int(rate) / 10
@@ -217,28 +217,28 @@ import Testing
     }
     rig.onBuffer(fill)
     try rig.queue.start()
-    #expect(rig.calls == [])
-    #expect(try render(rig, 0) == [])
-    #expect(rig.queue.isRunning && rig.calls == [.running(true)])
+    expectEqual(rig.calls, [])
+    try expectEqual(render(rig, 0), [])
+    expectTrue(rig.queue.isRunning && rig.calls == [.running(true)])
     fill(rig.queue, buffer.id)
     let first = try render(rig, 2000)
     // At equal rates all frames come. Otherwise the converter may hold some back.
-    #expect(rate == 48000 ? first.count == 2000 : (1300...2000).contains(first.count))
-    #expect(rig.doneBuffers.count >= 17 && rig.queue.isRunning)
+    expectTrue(rate == 48000 ? first.count == 2000 : (1300...2000).contains(first.count))
+    expectTrue(rig.doneBuffers.count >= 17 && rig.queue.isRunning)
     // 25: the call in which the app flushes and stops returns all remaining frames.
     let rest = try render(rig, 4000)
-    #expect(next == total && first.count + rest.count == 4800)
-    #expect(!rig.queue.isRunning && rig.calls.last == .running(false))
+    expectTrue(next == total && first.count + rest.count == 4800)
+    expectTrue(!rig.queue.isRunning && rig.calls.last == .running(false))
     if rate == 48000 {
       let expected = (0..<total).map { (frame: Int) -> Float in Float(sin(Double(frame) * 0.01)) }
-      #expect(first + rest == expected)
+      expectEqual(first + rest, expected)
     }
-    #expect(try render(rig, 100) == [] && render(rig, 100) == [])
-    #expect(!isForeign && !rig.hasNested)
+    expectTrue(try render(rig, 100) == [] && render(rig, 100) == [])
+    expectTrue(!isForeign && !rig.hasNested)
     // The run loop has nothing left to call.
     let calls = rig.calls
     CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0.05, false)
-    #expect(rig.calls == calls)
+    expectEqual(rig.calls, calls)
   }
 
   @Test(
@@ -260,7 +260,7 @@ import Testing
     var count = 0
     // Until the app is notified of the stop. No callback follows.
     while !hasStopped { count += try render(rig, 3 * chunk).count }
-    #expect(count == 1440)
+    expectEqual(count, 1440)
   }
 
   @Test(
@@ -273,32 +273,32 @@ import Testing
     _ = try rig.queue.enqueue(
       rig.buffer(ramp(10, from: 2000)), bytes: 40, OutputQueue.Schedule(start: 1500))
     try rig.queue.start()
-    #expect(try render(rig, 0, at: 0) == [])
-    #expect(try render(rig, 100, at: 0) == ramp(100))
-    #expect(try render(rig, 100, at: 100) == ramp(100, from: 101))
-    #expect(try render(rig, 50, at: 250) == ramp(50, from: 201))
-    #expect(rig.queue.currentFrame == 300)
+    try expectEqual(render(rig, 0, at: 0), [])
+    try expectEqual(render(rig, 100, at: 0), ramp(100))
+    try expectEqual(render(rig, 100, at: 100), ramp(100, from: 101))
+    try expectEqual(render(rig, 50, at: 250), ramp(50, from: 201))
+    expectEqual(rig.queue.currentFrame, 300)
     for past: Int64 in [299, 0, -1] {
       #expect(throws: QueueError.self) { _ = try render(rig, 50, at: past) }
     }
-    #expect(rig.queue.currentFrame == 300)
-    #expect(try render(rig, 600, at: nil) == ramp(50, from: 251) + silence(550))
+    expectEqual(rig.queue.currentFrame, 300)
+    try expectEqual(render(rig, 600, at: nil), ramp(50, from: 251) + silence(550))
     // A skipped start time has passed, so the buffer starts at once.
-    #expect(try render(rig, 5, at: 1000) == ramp(5, from: 1000))
-    #expect(
-      try render(rig, 1000, at: 1005) == ramp(5, from: 1005) + silence(490) + ramp(10, from: 2000))
+    try expectEqual(render(rig, 5, at: 1000), ramp(5, from: 1000))
+    try expectEqual(
+      render(rig, 1000, at: 1005), ramp(5, from: 1005) + silence(490) + ramp(10, from: 2000))
     // The queue has run dry: time advances, and there is nothing to render.
-    #expect(try render(rig, 100, at: 5000) == [])
-    #expect(rig.queue.currentFrame == 5000)
+    try expectEqual(render(rig, 100, at: 5000), [])
+    expectEqual(rig.queue.currentFrame, 5000)
     try rig.enqueue(ramp(3))
     try rig.queue.stopAfterPlaying()
-    #expect(try render(rig, 100, at: 5000) == ramp(3))
+    try expectEqual(render(rig, 100, at: 5000), ramp(3))
     // After the end of a run, the time argument is ignored. A new run counts from 0.
-    #expect(try render(rig, 100, at: 7) == [] && render(rig, 100, at: 90_000) == [])
+    expectTrue(try render(rig, 100, at: 7) == [] && render(rig, 100, at: 90_000) == [])
     try rig.queue.start()
     try rig.enqueue(ramp(3))
-    #expect(try render(rig, 100, at: 20) == ramp(3))
-    #expect(rig.queue.currentFrame == 23)
+    try expectEqual(render(rig, 100, at: 20), ramp(3))
+    expectEqual(rig.queue.currentFrame, 23)
   }
 
   @Test("24: times count frames of the render format; a converter's sound goes on after a gap too")
@@ -311,29 +311,29 @@ import Testing
       try rig.queue.start()
     }
     let expected = try renderAll(reference, by: 10_000)
-    #expect(expected.count == 4000)
+    expectEqual(expected.count, 4000)
     let parts = try [
       render(rig, 1000, at: 500), render(rig, 1000, at: 1500), render(rig, 3000, at: 9000),
     ]
-    #expect(parts.flatMap { $0 } == expected)
+    expectEqual(parts.flatMap { $0 }, expected)
   }
 
   @Test("24: nothing enqueued renders nothing, and is no end")
   func nothingEnqueued() throws {
     let rig = try rig()
     try rig.queue.start()
-    for _ in 0..<3 { #expect(try render(rig, 100) == []) }
-    #expect(rig.queue.isRunning && rig.queue.currentFrame == 0)
+    for _ in 0..<3 { try expectEqual(render(rig, 100), []) }
+    expectTrue(rig.queue.isRunning && rig.queue.currentFrame == 0)
     try rig.enqueue(ramp(10))
-    #expect(try render(rig, 4) == ramp(4))
-    #expect(rig.doneBuffers == [])
-    #expect(try render(rig, 6) == ramp(6, from: 5))
+    try expectEqual(render(rig, 4), ramp(4))
+    expectEqual(rig.doneBuffers, [])
+    try expectEqual(render(rig, 6), ramp(6, from: 5))
     // 1: the callback runs together with the last frame.
-    #expect(rig.doneBuffers == [1])
-    #expect(try render(rig, 100) == [])
+    expectEqual(rig.doneBuffers, [1])
+    try expectEqual(render(rig, 100), [])
     try rig.enqueue(ramp(3))
-    #expect(try render(rig, 100) == ramp(3))
-    #expect(rig.queue.currentFrame == 13 && rig.queue.isRunning)
+    try expectEqual(render(rig, 100), ramp(3))
+    expectTrue(rig.queue.currentFrame == 13 && rig.queue.isRunning)
   }
 
   @Test("More buffers than the ring has room for, and runs that follow each other")
@@ -345,11 +345,11 @@ import Testing
     try rig.queue.start()
     try rig.enqueue([-1, -2])
     try rig.queue.stopAfterPlaying()
-    #expect(try renderAll(rig, by: 100_000) == ramp(2500, from: 0) + [-1, -2])
-    #expect(rig.doneBuffers == Array(1...2501))
+    try expectEqual(renderAll(rig, by: 100_000), ramp(2500, from: 0) + [-1, -2])
+    expectEqual(rig.doneBuffers, Array(1...2501))
     let changes = rig.calls.compactMap { if case .running(let on) = $0 { on } else { nil } }
-    #expect(changes == [true, false, true, false])
-    #expect(!rig.queue.isRunning)
+    expectEqual(changes, [true, false, true, false])
+    expectTrue(!rig.queue.isRunning)
   }
 
   @Test("A paused queue renders nothing and goes on where it stood")
@@ -357,43 +357,43 @@ import Testing
     let rig = try rig()
     try rig.enqueue(ramp(100))
     try rig.queue.start()
-    #expect(try render(rig, 30) == ramp(30))
+    try expectEqual(render(rig, 30), ramp(30))
     try rig.queue.pause()
     #expect(throws: QueueError.invalidRunState) { _ = try render(rig, 30) }
     try rig.queue.start()
-    #expect(try render(rig, 100) == ramp(70, from: 31))
+    try expectEqual(render(rig, 100), ramp(70, from: 31))
     // Also in a callback.
     rig.onBuffer { queue, _ in try! queue.pause() }
     try rig.enqueue([1])
     try rig.enqueue([2])
-    #expect(try render(rig, 1) == [1])
+    try expectEqual(render(rig, 1), [1])
     #expect(throws: QueueError.invalidRunState) { _ = try render(rig, 1) }
     try rig.queue.start()
-    #expect(try render(rig, 10) == [2])
+    try expectEqual(render(rig, 10), [2])
   }
 
   // MARK: Ends
 
   @Test("6: stop and reset hand back on the caller's thread", arguments: [44100.0, 48000])
   func stopAndReset(rate: Double) throws {
-    let loop = try #require(CFRunLoopGetCurrent())
+    let loop = try require(CFRunLoopGetCurrent())
     let rig = try rig(.float(1, rate: rate), to: .float(1), executor: .runLoop(loop, mode: nil))
     try rig.queue.start()
     for _ in 0..<3 { try rig.enqueue(ramp(1000)) }
-    #expect(try render(rig, 10).count == 10)
-    #expect(rig.doneBuffers == [])
+    try expectEqual(render(rig, 10).count, 10)
+    expectEqual(rig.doneBuffers, [])
     try rig.queue.reset()
-    #expect(rig.doneBuffers == [1, 2, 3] && rig.queue.isRunning)
+    expectTrue(rig.doneBuffers == [1, 2, 3] && rig.queue.isRunning)
     try rig.enqueue(ramp(7))
-    if rate == 48000 { #expect(try render(rig, 100) == ramp(7)) }
+    if rate == 48000 { try expectEqual(render(rig, 100), ramp(7)) }
     try rig.enqueue(ramp(1000))
     try rig.queue.stop()
-    #expect(rig.doneBuffers == [1, 2, 3, 4, 5])
+    expectEqual(rig.doneBuffers, [1, 2, 3, 4, 5])
     // 13: the listener is notified later, on the run loop.
-    #expect(rig.calls.last == .done(5))
+    expectEqual(rig.calls.last, .done(5))
     CFRunLoopRunInMode(kCFRunLoopDefaultMode, 0.05, false)
-    #expect(rig.calls.last == .running(false))
-    #expect(try render(rig, 10) == [])
+    expectEqual(rig.calls.last, .running(false))
+    try expectEqual(render(rig, 10), [])
   }
 
   @Test("3: stop, reset and dispose in a callback end the call")
@@ -413,8 +413,8 @@ import Testing
       try rig.queue.start()
       for i in 0..<3 { try rig.enqueue(ramp(5000, from: Float(i * 5000))) }
       // The second buffer ends in the third cycle.
-      #expect(try render(rig, 100_000) == ramp(12288, from: 0))
-      #expect(rig.doneBuffers == (end < 2 ? [1, 2, 3] : [1, 2]))
+      try expectEqual(render(rig, 100_000), ramp(12288, from: 0))
+      expectEqual(rig.doneBuffers, (end < 2 ? [1, 2, 3] : [1, 2]))
       if end >= 2 { #expect(throws: QueueError.disposed) { _ = try render(rig, 10) } }
     }
   }
@@ -444,7 +444,7 @@ import Testing
       for id: UInt32 in 1...3 { try? queue.enqueue(id, bytes: 4000) }
     }
     try rig.queue.stop()
-    #expect(!rig.hasNested)
+    expectTrue(!rig.hasNested)
     for id: UInt32 in 1...3 { try rig.queue.freeBuffer(id) }
   }
 
@@ -461,34 +461,34 @@ import Testing
     _ = try rig.queue.prime(frames: 0)
     let uid = rig.queue.deviceUID
     try rig.queue.setOfflineFormat(.float(2, rate: 44100))
-    #expect(rig.server.clients[0].isClosed)
+    expectTrue(rig.server.clients[0].isClosed)
     #expect(throws: QueueError.invalidRunState) { _ = try render(rig, 1) }
     try rig.queue.setOfflineFormat(.float(1))
-    #expect(rig.queue.offlineFormat == .float(1))
+    expectEqual(rig.queue.offlineFormat, .float(1))
     try rig.queue.start()
     #expect(throws: QueueError.invalidRunState) { try rig.queue.setOfflineFormat(nil) }
-    #expect(try render(rig, 1000) == ramp(64))
+    try expectEqual(render(rig, 1000), ramp(64))
     rig.onBuffer { queue, _ in
       #expect(throws: QueueError.invalidRunState) { try queue.setOfflineFormat(nil) }
     }
     try rig.enqueue(ramp(64))
     try rig.queue.stopAfterPlaying()
-    #expect(try render(rig, 1000) == ramp(64))
+    try expectEqual(render(rig, 1000), ramp(64))
     try rig.enqueue(ramp(64, from: 100))
     try rig.queue.setOfflineFormat(nil)
     rig.onBuffer { _, _ in }
     try rig.queue.start()
-    #expect(rig.queue.deviceUID == uid && rig.server.clients.count == 2)
+    expectTrue(rig.queue.deviceUID == uid && rig.server.clients.count == 2)
     rig.cycle(2)
-    #expect(rig.output == ramp(64, from: 100) + silence(64))
+    expectEqual(rig.output, ramp(64, from: 100) + silence(64))
   }
 
   @Test("What asks for a device is refused in offline mode; a time of it is only the host's")
   func refused() throws {
     let rig = try rig()
     try rig.queue.start()
-    #expect(try render(rig, 0) == [])
-    #expect(rig.queue.deviceTime == nil)
+    try expectEqual(render(rig, 0), [])
+    expectNil(rig.queue.deviceTime)
     #expect(throws: QueueError.invalidOfflineMode) { try rig.queue.setDeviceUID("jack:other") }
     #expect(throws: QueueError.invalidOfflineMode) { _ = try rig.queue.deviceSampleRate() }
     #expect(throws: QueueError.invalidOfflineMode) { _ = try rig.queue.deviceChannels() }
@@ -499,9 +499,9 @@ import Testing
     #expect(throws: QueueError.invalidOfflineMode) {
       _ = try rig.queue.runFrame(atHostTime: HostTime.now)
     }
-    #expect(rig.queue.hostTime(ofRunFrame: 0) == nil)
+    expectNil(rig.queue.hostTime(ofRunFrame: 0))
     // The offline client is not visible to others.
-    #expect(Device.named("jack:offline/rig") == nil)
+    expectNil(Device.named("jack:offline/rig"))
     for format in [PCMFormat.float(65), .float(1, rate: 0), .float(0)] {
       let other = try Rig()
       #expect(throws: QueueError.unsupportedFormat) { try other.queue.setOfflineFormat(format) }
@@ -531,14 +531,14 @@ import Testing
     #expect(throws: QueueError.invalidBuffer) {
       _ = try rig.queue.render(frames: 1, intoBuffer: 99)
     }
-    #expect(try rig.queue.render(frames: 1000, intoBuffer: id) == 40)
-    #expect(rig.doneBuffers == [first])
+    try expectEqual(rig.queue.render(frames: 1000, intoBuffer: id), 40)
+    expectEqual(rig.doneBuffers, [first])
     try rig.queue.freeBuffer(id)
   }
 
   @Test("Rendering allocates nothing, as long as nothing has to be converted")
   func noAllocations() throws {
-    try #require(cue_probe_works() || isSanitized)
+    try require(cue_probe_works() || isSanitized)
     let rig = try rig(.float(2), to: .float(2))
     try rig.enqueue([Float](repeating: 0.5, count: 2 * 20000))
     try rig.queue.start()
@@ -548,7 +548,7 @@ import Testing
     cue_probe_enter()
     let count = try rig.queue.render(frames: 8192, into: memory)
     let seen = cue_probe_leave()
-    #expect(count == 8192)
-    #expect(seen.allocations == 0 && seen.frees == 0, "\(seen)")
+    expectEqual(count, 8192)
+    expectTrue(seen.allocations == 0 && seen.frees == 0, "\(seen)")
   }
 }

@@ -80,8 +80,8 @@ import Testing
     let first = try played([0..<4], flushing: false)
     let second = try played([5..<8], flushing: false)
     let both = try played([0..<4, 5..<8], flushing: true)
-    for channel in 0..<2 { #expect(both[channel] == first[channel] + second[channel]) }
-    #expect(try played([0..<4, 5..<8], flushing: false) != both)
+    for channel in 0..<2 { expectEqual(both[channel], first[channel] + second[channel]) }
+    expectTrue(try played([0..<4, 5..<8], flushing: false) != both)
   }
 
   @Test("18: what is heard is what the decoder gives, after the trims", arguments: codecs, [1, 7])
@@ -92,12 +92,12 @@ import Testing
     try rig.queue.start()
     try rig.queue.stopAfterPlaying()
     let heard = try render(rig)
-    #expect(
-      sound.decoded[0].count == 20_000 + sound.table.primingFrames + sound.table.remainderFrames)
-    #expect(heard.map(\.count) == [20_000, 20_000])
-    #expect(heard == sound.sound)
-    #expect(rig.doneBuffers == ids && !rig.hasNested)
-    #expect(rig.queue.converterFailure == nil)
+    expectEqual(
+      sound.decoded[0].count, 20_000 + sound.table.primingFrames + sound.table.remainderFrames)
+    expectEqual(heard.map(\.count), [20_000, 20_000])
+    expectEqual(heard, sound.sound)
+    expectTrue(rig.doneBuffers == ids && !rig.hasNested)
+    expectNil(rig.queue.converterFailure)
   }
 
   /// The remainder in the packet table of a file counts so, too.
@@ -107,7 +107,7 @@ import Testing
   func shortLastPacket(codec: Codec, trimmed: Int) throws {
     let sound = try CodedSound(codec, frames: 20_000)
     let missing = sound.packets.count * sound.format.framesPerPacket - 20_000
-    try #require(missing > 0)
+    try require(missing > 0)
     let rig = try rig(sound)
     try enqueue(
       sound, 0..<sound.packets.count, in: rig,
@@ -115,8 +115,8 @@ import Testing
     try rig.queue.start()
     try rig.queue.stopAfterPlaying()
     let heard = try render(rig)
-    #expect(heard.map(\.count) == [20_000 - trimmed, 20_000 - trimmed])
-    #expect(heard == sound.decoded.map { Array($0.prefix(20_000 - trimmed)) })
+    expectEqual(heard.map(\.count), [20_000 - trimmed, 20_000 - trimmed])
+    expectEqual(heard, sound.decoded.map { Array($0.prefix(20_000 - trimmed)) })
   }
 
   @Test("1: live it is the same, buffer after buffer", arguments: codecs)
@@ -128,13 +128,13 @@ import Testing
     _ = try rig.queue.prime(frames: 0)
     try rig.queue.start(at: .frame(64))
     rig.cycle(120)
-    let heard = try #require(rig.server.clients.last).samples
+    let heard = try require(rig.server.clients.last).samples
     for channel in 0..<2 {
-      #expect(Array(heard[channel].prefix(6064)) == silence(64) + sound.sound[channel])
+      expectEqual(Array(heard[channel].prefix(6064)), silence(64) + sound.sound[channel])
     }
-    #expect(rig.doneBuffers == ids && !rig.hasNested)
-    #expect(rig.calls.last == .running(false))
-    #expect(rig.queue.statistics.lastedFrames == 6000)
+    expectTrue(rig.doneBuffers == ids && !rig.hasNested)
+    expectEqual(rig.calls.last, .running(false))
+    expectEqual(rig.queue.statistics.lastedFrames, 6000)
   }
 
   @Test("17: packets of one size need no descriptions", arguments: [Codec.ima4, .ulaw, .alaw])
@@ -143,7 +143,7 @@ import Testing
     let rig = try rig(sound)
     try enqueueAll(sound, by: 20, in: rig, described: false)
     try rig.queue.start()
-    #expect(try render(rig) == sound.sound)
+    try expectEqual(render(rig), sound.sound)
   }
 
   @Test("18: starts, trims, volume and taps give what they give for PCM")
@@ -167,14 +167,14 @@ import Testing
       begins[1].append(
         try plain.queue.enqueue(plain.buffer(samples), bytes: samples.count * 4, schedule))
     }
-    #expect(begins[0] == begins[1])
+    expectEqual(begins[0], begins[1])
     for rig in [coded, plain] {
       try rig.queue.stopAfterPlaying()
       try rig.queue.start()
     }
     let heard = try render(coded)
-    #expect(heard[0].count == 7548 + 941 + 2048)
-    #expect(heard == (try render(plain)))
+    expectEqual(heard[0].count, 7548 + 941 + 2048)
+    expectEqual(heard, (try render(plain)))
   }
 
   @Test("a bad packet is silence of its length, is told of, and the next one is played")
@@ -194,14 +194,14 @@ import Testing
       var expected = Array(sound.decoded[channel].prefix(8192))
       expected += silence(8192)
       expected += sound.decoded[channel].suffix(4096)
-      #expect(heard[channel] == expected)
+      expectEqual(heard[channel], expected)
     }
     rig.settle()
-    #expect(rig.changes.contains(.converterError))
+    expectTrue(rig.changes.contains(.converterError))
     guard case .decoding = rig.queue.converterFailure else {
-      return #expect(Bool(false), "\(String(describing: rig.queue.converterFailure))")
+      return expectTrue(Bool(false), "\(String(describing: rig.queue.converterFailure))")
     }
-    #expect(rig.doneBuffers == [buffer.id])
+    expectEqual(rig.doneBuffers, [buffer.id])
   }
 
   @Test("17: what cannot be enqueued")
@@ -249,7 +249,7 @@ import Testing
       buffer.id, bytes: 100,
       packets: Array(repeating: PacketExtent(offset: 0, bytes: 100, frames: 1 << 32), count: 3))
     try rig.queue.start()
-    #expect(try render(rig, by: 50_000)[0].count == 3 << 16)
+    try expectEqual(render(rig, by: 50_000)[0].count, 3 << 16)
   }
 
   @Test("formats that cannot be played")
@@ -266,18 +266,18 @@ import Testing
     let rig = try Rig(.packets(sound.format))
     try rig.queue.setOfflineFormat(.float(2))
     try enqueueAll(sound, by: 1, in: rig)
-    #expect(rig.queue.cookie == [])
+    expectEqual(rig.queue.cookie, [])
     #expect(throws: QueueError.invalidPropertyValue) { try rig.queue.setCookie([1, 2, 3]) }
     // The cookie of another channel count.
     let mono = try CodedSound(.alac, frames: 100, channels: 1)
     #expect(throws: QueueError.invalidPropertyValue) { try rig.queue.setCookie(mono.cookie) }
-    #expect(rig.queue.cookie == [] && rig.changes == [])
+    expectTrue(rig.queue.cookie == [] && rig.changes == [])
     try rig.queue.setCookie(sound.cookie)
-    #expect(rig.queue.cookie == sound.cookie)
+    expectEqual(rig.queue.cookie, sound.cookie)
     try rig.queue.start()
-    #expect(try render(rig) == sound.sound)
+    try expectEqual(render(rig), sound.sound)
     rig.settle()
-    #expect(rig.changes.contains(.magicCookie))
+    expectTrue(rig.changes.contains(.magicCookie))
   }
 
   @Test("without the cookie that it needs a queue plays silence, and says so")
@@ -288,10 +288,10 @@ import Testing
     let ids = try enqueueAll(sound, by: 1, in: rig)
     try rig.queue.start()
     let heard = try render(rig)
-    #expect(heard == [silence(8192), silence(8192)])
-    #expect(rig.doneBuffers == ids)
+    expectEqual(heard, [silence(8192), silence(8192)])
+    expectEqual(rig.doneBuffers, ids)
     guard case .decoding = rig.queue.converterFailure else {
-      return #expect(Bool(false), "\(String(describing: rig.queue.converterFailure))")
+      return expectTrue(Bool(false), "\(String(describing: rig.queue.converterFailure))")
     }
   }
 
@@ -299,14 +299,14 @@ import Testing
   func cookiesOfAAC() throws {
     let sound = try CodedSound(.aac, frames: 5000)
     let bare = try MagicCookie.audioSpecificConfig(sound.cookie)
-    #expect(bare.count < sound.cookie.count)
+    expectTrue(bare.count < sound.cookie.count)
     for cookie in [sound.cookie, bare, []] {
       let rig = try Rig(.packets(sound.format))
       try rig.queue.setOfflineFormat(.float(2))
       try rig.queue.setCookie(cookie)
       try enqueueAll(sound, by: 3, in: rig)
       try rig.queue.start()
-      #expect(try render(rig) == sound.sound)
+      try expectEqual(render(rig), sound.sound)
     }
   }
 
@@ -328,10 +328,10 @@ import Testing
     let alone = try [8..<12, 2..<4].map { range in
       try CodedSound.decode(sound.packets[range].map(\.bytes), sound.format, sound.cookie)
     }
-    let heard = try #require(rig.server.clients.last).samples
+    let heard = try require(rig.server.clients.last).samples
     for channel in 0..<2 {
-      #expect(
-        Array(heard[channel][1024...].prefix(6 * 960)) == alone[0][channel] + alone[1][channel])
+      expectEqual(
+        Array(heard[channel][1024...].prefix(6 * 960)), alone[0][channel] + alone[1][channel])
     }
   }
 
@@ -350,7 +350,7 @@ import Testing
     rig.cycle(40, frames: 256)
     for channel in 0..<2 {
       let heard = rig.server.clients.flatMap { $0.samples[channel] }
-      #expect(Array(heard.prefix(12_000)) == sound.sound[channel])
+      expectEqual(Array(heard.prefix(12_000)), sound.sound[channel])
     }
   }
 
@@ -363,7 +363,7 @@ import Testing
     _ = try rig.queue.prime(frames: 0)
     try rig.queue.start(at: .frame(0))
     rig.cycle(10, frames: 256)
-    let device = try #require(rig.queue.runningDevice)
+    let device = try require(rig.queue.runningDevice)
     rig.server.changeRate(to: 24000)
     waitUntil { device.rateChanges == 1 && !rig.queue.isLost }
     waitUntil { rig.queue.isRunning }
@@ -371,12 +371,12 @@ import Testing
     _ = try rig.queue.prime(frames: 0)
     rig.cycle(60, frames: 128)
     waitUntil { rig.queue.hasEnded }
-    #expect(rig.queue.statistics.lastedFrames == 6000)
+    expectEqual(rig.queue.statistics.lastedFrames, 6000)
     let offline = try self.rig(sound, rate: 44100)
     try enqueueAll(sound, by: 5, in: offline)
     try offline.queue.start()
     try offline.queue.stopAfterPlaying()
-    #expect(try render(offline)[0].count == 11025)
+    try expectEqual(render(offline)[0].count, 11025)
   }
 
   /// Some streams state only in their cookie or packets that they have twice the sample rate.
@@ -388,9 +388,9 @@ import Testing
     try rig.queue.start()
     try rig.queue.stopAfterPlaying()
     let heard = try render(rig)
-    #expect(heard[0].count == sound.decoded[0].count / 2)
-    #expect(rig.queue.converterFailure == nil)
-    #expect(heard[0].contains { abs($0) > 0.3 })
+    expectEqual(heard[0].count, sound.decoded[0].count / 2)
+    expectNil(rig.queue.converterFailure)
+    expectTrue(heard[0].contains { abs($0) > 0.3 })
   }
 
   #if RubberBand
@@ -403,7 +403,7 @@ import Testing
       try enqueueAll(sound, by: 5, in: rig)
       try rig.queue.start()
       try rig.queue.stopAfterPlaying()
-      #expect(try render(rig)[0].count == 24_000)
+      try expectEqual(render(rig)[0].count, 24_000)
     }
   #endif
 }

@@ -63,28 +63,28 @@ import Testing
     rig.cycle(200, frames: 256)
     try rig.queue.stop(atOnce: true)
     let frames = 200 * 256 - 100
-    #expect(!rig.hasNested && rig.queue.statistics.underruns == 0)
-    let table = try #require(rig.queue.packetTable)
-    #expect(table.validFrames == frames)
+    expectTrue(!rig.hasNested && rig.queue.statistics.underruns == 0)
+    let table = try require(rig.queue.packetTable)
+    expectTrue(table.validFrames == frames)
     // The times advance by the frames of the packets.
     var next: Int64 = 0
     for recording in rig.recordings where recording.frames > 0 {
-      #expect(recording.startFrame == next)
+      expectEqual(recording.startFrame, next)
       next += Int64(recording.frames)
     }
-    #expect(next == Int64(table.primingFrames + frames + table.remainderFrames))
-    #expect(rig.recordings.allSatisfy { $0.bytes <= max(bytes, rig.queue.maximumPacketBytes) })
+    expectEqual(next, Int64(table.primingFrames + frames + table.remainderFrames))
+    expectTrue(rig.recordings.allSatisfy { $0.bytes <= max(bytes, rig.queue.maximumPacketBytes) })
     let format = try format(rig)
-    #expect(rig.recordings.allSatisfy { $0.packets.isEmpty } == (format.bytesPerPacket > 0))
+    expectEqual(rig.recordings.allSatisfy { $0.packets.isEmpty }, (format.bytesPerPacket > 0))
     let decoded = try decoded(rig)
-    #expect(Int64(decoded[0].count) == next)
+    expectEqual(Int64(decoded[0].count), next)
     for channel in 0..<2 {
       let sound = decoded[channel].dropFirst(table.primingFrames).prefix(frames)
       let expected = Self.heard[channel][100..<(100 + frames)]
       if codec.isLossless {
-        #expect(sound.elementsEqual(expected))
+        expectTrue(sound.elementsEqual(expected))
       } else {
-        #expect(signalToNoise(expected, sound) > 15)
+        expectTrue(signalToNoise(expected, sound) > 15)
       }
     }
   }
@@ -99,16 +99,16 @@ import Testing
     try rig.queue.start(at: .frame(0))
     rig.cycle(400, frames: 256)
     let done = rig.recordings
-    #expect(done.map(\.buffer) == [small, few, large])
+    expectEqual(done.map(\.buffer), [small, few, large])
     // The limit ensures that buffers return in time even with small packets.
-    #expect(done.map(\.packets.count) == [1, 3, 4])
+    expectEqual(done.map(\.packets.count), [1, 3, 4])
     for recording in done {
       var offset = 0
       for packet in recording.packets {
-        #expect(packet.offset == offset && packet.bytes > 0 && packet.frames == 0)
+        expectTrue(packet.offset == offset && packet.bytes > 0 && packet.frames == 0)
         offset += packet.bytes
       }
-      #expect(offset == recording.bytes && recording.frames == 1024 * recording.packets.count)
+      expectTrue(offset == recording.bytes && recording.frames == 1024 * recording.packets.count)
     }
     let tooSmall = try rig.queue.allocateBuffer(capacity: most - 1)
     #expect(throws: QueueError.bufferTooSmall) { try rig.queue.enqueue(tooSmall.id) }
@@ -126,9 +126,9 @@ import Testing
       waitUntil { !rig.queue.isRunning }
       rig.settle()
       let done = rig.recordings.suffix(2)
-      #expect(done.map(\.startFrame) == [0, 8192] && done.map(\.frames) == [8192, 8192])
+      expectTrue(done.map(\.startFrame) == [0, 8192] && done.map(\.frames) == [8192, 8192])
     }
-    #expect(rig.queue.statistics.underruns == 0)
+    expectEqual(rig.queue.statistics.underruns, 0)
   }
 
   @Test("7, 21: a run that ends at once may give what it has soon; the next run begins anew")
@@ -141,13 +141,13 @@ import Testing
       try rig.queue.stopAndDeliverSoon()
       rig.settle()
       let run = rig.recordings.suffix(4)
-      #expect(run.first?.startFrame == 0)
-      #expect(run.map(\.frames).reduce(0, +) == 10_240)
+      expectEqual(run.first?.startFrame, 0)
+      expectEqual(run.map(\.frames).reduce(0, +), 10_240)
       for recording in run { try rig.queue.enqueue(recording.buffer) }
     }
     let decoded = try decoded(rig)
-    #expect(decoded == Self.heard.map { Array($0[..<20_480]) })
-    #expect(rig.queue.packetTable?.validFrames == 10_240)
+    expectEqual(decoded, Self.heard.map { Array($0[..<20_480]) })
+    expectEqual(rig.queue.packetTable?.validFrames, 10_240)
   }
 
   @Test("10: a pause keeps the packet that has begun")
@@ -164,8 +164,8 @@ import Testing
     try rig.queue.stop(atOnce: true)
     let decoded = try decoded(rig)
     for channel in 0..<2 {
-      #expect(
-        decoded[channel] == Array(Self.heard[channel][..<1000] + Self.heard[channel][2000..<6000]))
+      expectEqual(
+        decoded[channel], Array(Self.heard[channel][..<1000] + Self.heard[channel][2000..<6000]))
     }
   }
 
@@ -176,12 +176,12 @@ import Testing
     try rig.queue.start(at: .frame(0))
     rig.cycle(10, frames: 500)
     try rig.queue.reset()
-    #expect(rig.recordings.map(\.frames) == [5000])
+    expectEqual(rig.recordings.map(\.frames), [5000])
     try rig.queue.enqueue(first)
     rig.cycle(6, frames: 500)
     try rig.queue.stop(atOnce: true)
-    #expect(rig.recordings.map(\.startFrame) == [0, 5000])
-    #expect(try decoded(rig) == Self.heard.map { Array($0[..<8000]) })
+    expectEqual(rig.recordings.map(\.startFrame), [0, 5000])
+    try expectEqual(decoded(rig), Self.heard.map { Array($0[..<8000]) })
   }
 
   @Test("22: a gap is told once; a packet ends in silence there, and the next one's time shows it")
@@ -190,7 +190,7 @@ import Testing
     let stagingBuffers = RecordConverter.stagingBufferCount * RecordConverter.stagingFrames
     try rig.queue.start(at: .frame(0))
     rig.cycle(stagingBuffers / 512 + 40, frames: 512)
-    #expect(rig.calls == [.running(true), .underrun])
+    expectEqual(rig.calls, [.running(true), .underrun])
     let first = try rig.enqueue(bytes: 1 << 20)
     rig.settle()
     rig.cycle(40, frames: 512)
@@ -198,9 +198,9 @@ import Testing
     // Packets before and after the gap go into separate buffers; here the app enqueued one.
     _ = first
     let recordings = rig.recordings.filter { $0.frames > 0 }
-    #expect(recordings.map(\.startFrame) == [0])
-    #expect(recordings.map(\.frames) == [stagingBuffers])
-    #expect(rig.queue.statistics.underruns == 2)
+    expectEqual(recordings.map(\.startFrame), [0])
+    expectEqual(recordings.map(\.frames), [stagingBuffers])
+    expectEqual(rig.queue.statistics.underruns, 2)
   }
 
   @Test("22: with a second buffer the time behind the hole shows it")
@@ -216,16 +216,16 @@ import Testing
     try rig.queue.stop(atOnce: true)
     let recordings = rig.recordings.filter { $0.frames > 0 }
     let lost = Int(rig.queue.statistics.lostFrames)
-    #expect(recordings.map(\.startFrame) == [0, Int64(stagingBuffers + lost)])
-    #expect(recordings.map(\.frames).first == stagingBuffers)
+    expectEqual(recordings.map(\.startFrame), [0, Int64(stagingBuffers + lost)])
+    expectEqual(recordings.map(\.frames).first, stagingBuffers)
     let decoded = try decoded(rig)
     for channel in 0..<2 {
       let heard = Self.heard[channel]
       let resumed = 50 + stagingBuffers + lost
       let rest = decoded[channel].count - stagingBuffers
-      #expect(
-        decoded[channel]
-          == Array(heard[50..<(50 + stagingBuffers)] + heard[resumed..<(resumed + rest)]))
+      expectEqual(
+        decoded[channel],
+        Array(heard[50..<(50 + stagingBuffers)] + heard[resumed..<(resumed + rest)]))
     }
   }
 
@@ -233,17 +233,16 @@ import Testing
   func properties() throws {
     let rig = try rig(.aac, rate: 0, deviceRate: 44100)
     let format = try format(rig)
-    #expect(
-      format
-        == PacketFormat(codec: .aac, sampleRate: 44100, channels: 2, framesPerPacket: 1024))
+    expectEqual(
+      format, PacketFormat(codec: .aac, sampleRate: 44100, channels: 2, framesPerPacket: 1024))
     for round in 0..<3 {
-      #expect(rig.queue.format == .float(2, rate: 44100))
-      #expect(!rig.queue.cookie.isEmpty)
-      #expect(rig.queue.maximumPacketBytes == 1536)
+      expectEqual(rig.queue.format, .float(2, rate: 44100))
+      expectTrue(!rig.queue.cookie.isEmpty)
+      expectEqual(rig.queue.maximumPacketBytes, 1536)
       #expect(throws: QueueError.readOnly) { try rig.queue.setCookie([1]) }
       if round == 0 {
         try rig.queue.setBitRate(64000)
-        #expect(rig.queue.bitRate == 64000)
+        expectEqual(rig.queue.bitRate, 64000)
         try rig.enqueue(bytes: 2000)
         try rig.queue.start()
         rig.cycle(10)
@@ -254,9 +253,9 @@ import Testing
     }
     let plain = try InputRig(.float(1))
     #expect(throws: QueueError.invalidProperty) { try plain.queue.setBitRate(64000) }
-    #expect(plain.queue.bitRate == nil && plain.queue.packetTable == nil)
+    expectTrue(plain.queue.bitRate == nil && plain.queue.packetTable == nil)
     try plain.queue.setCookie([1])
-    #expect(plain.queue.cookie == [1])
+    expectEqual(plain.queue.cookie, [1])
   }
 
   @Test("bits per second make the packets larger")
@@ -270,7 +269,7 @@ import Testing
       try rig.queue.stop(atOnce: true)
       return rig.bytes.count
     }
-    #expect(Double(sizes[1]) > 2.5 * Double(sizes[0]))
+    expectTrue(Double(sizes[1]) > 2.5 * Double(sizes[0]))
   }
 
   @Test("another rate of the device: as many frames as there are at the queue's")
@@ -280,8 +279,8 @@ import Testing
     try rig.queue.start(at: .frame(0))
     rig.cycle(100, frames: 480)
     try rig.queue.stop(atOnce: true)
-    #expect(try decoded(rig)[0].count == 24_000)
-    #expect(rig.queue.packetTable?.validFrames == 24_000)
+    try expectEqual(decoded(rig)[0].count, 24_000)
+    expectEqual(rig.queue.packetTable?.validFrames, 24_000)
   }
 
   @Test("23: a codec that cannot take the device's rate leaves no client behind")
@@ -291,7 +290,7 @@ import Testing
       _ = try InputRig(
         .packets(PacketFormat(codec: .opus, sampleRate: 0, channels: 2)), server: server)
     }
-    #expect(server.clients.map(\.isClosed) == [true])
+    expectEqual(server.clients.map(\.isClosed), [true])
   }
 
   @Test("formats that cannot be recorded")

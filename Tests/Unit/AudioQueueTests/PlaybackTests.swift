@@ -22,14 +22,14 @@ import Timeline
     try rig.enqueue(ramp(100))
     try rig.queue.start(at: .frame(0))
     rig.server.cycle(frames: 64)
-    #expect(Array(UnsafeBufferPointer(start: memory, count: 64)) == ramp(64))
-    #expect(rig.server.clients[0].outputs.isEmpty)
+    expectEqual(Array(UnsafeBufferPointer(start: memory, count: 64)), ramp(64))
+    expectTrue(rig.server.clients[0].outputs.isEmpty)
     try rig.queue.dispose(afterPlaying: false)
     let wrong = try Rig(connections: .graphInputs([input, input]))
     #expect(
       throws: QueueError.cannotStart(.wrongInputCount(count: 2, channels: 1))
     ) { try wrong.queue.start() }
-    #expect(wrong.server.clients.map(\.isClosed) == [true])
+    expectEqual(wrong.server.clients.map(\.isClosed), [true])
   }
 
   // MARK: Callbacks
@@ -42,12 +42,12 @@ import Timeline
     let c = try rig.enqueue(ramp(50, from: 129))
     try rig.queue.start(at: .frame(0))
     rig.cycle()
-    #expect(rig.doneBuffers == [])
+    expectEqual(rig.doneBuffers, [])
     rig.cycle()
-    #expect(rig.doneBuffers == [a, b])
+    expectEqual(rig.doneBuffers, [a, b])
     rig.cycle()
-    #expect(rig.doneBuffers == [a, b, c])
-    #expect(rig.output == ramp(178) + silence(14))
+    expectEqual(rig.doneBuffers, [a, b, c])
+    expectEqual(rig.output, ramp(178) + silence(14))
   }
 
   @Test("1, 2: a callback never begins inside another, nor inside a call")
@@ -67,8 +67,8 @@ import Timeline
       _ = try rig.queue.prime(frames: 0)
     }
     rig.cycle(10)
-    #expect(rig.doneBuffers.count > 4)
-    #expect(!rig.hasNested)
+    expectTrue(rig.doneBuffers.count > 4)
+    expectTrue(!rig.hasNested)
   }
 
   @Test("3: every call is allowed inside a callback", arguments: 0..<7)
@@ -94,10 +94,10 @@ import Timeline
     let b = try rig.enqueue(ramp(64, from: 65))
     try rig.queue.start(at: .frame(0))
     rig.cycle(4)
-    #expect(errors.value == [])
+    expectEqual(errors.value, [])
     // No buffer is lost in any case.
-    #expect(Array(rig.doneBuffers.prefix(2)) == [a, b])
-    #expect(!rig.hasNested)
+    expectEqual(Array(rig.doneBuffers.prefix(2)), [a, b])
+    expectTrue(!rig.hasNested)
   }
 
   @Test("3, 8: dispose inside a callback", arguments: [true, false])
@@ -116,13 +116,13 @@ import Timeline
     rig.server.cycle(frames: 64)
     rig.queue.deliverEvents()
     waitUntil { !errors.value.isEmpty }
-    #expect(errors.value == [afterPlaying ? .disposalPending : .disposed])
+    expectEqual(errors.value, [afterPlaying ? .disposalPending : .disposed])
     rig.server.cycle(frames: 64)
     rig.server.cycle(frames: 64)
     rig.queue.deliverEvents()
     waitUntil { rig.server.clients[0].isClosed }
-    #expect(rig.doneBuffers.count == 1)
-    if afterPlaying { #expect(Array(rig.output.prefix(128)) == ramp(128)) }
+    expectEqual(rig.doneBuffers.count, 1)
+    if afterPlaying { expectEqual(Array(rig.output.prefix(128)), ramp(128)) }
     #expect(throws: QueueError.disposed) { try rig.queue.start() }
   }
 
@@ -137,7 +137,7 @@ import Timeline
     for _ in 0..<3 { try rig.enqueue([1]) }
     try rig.queue.start()
     rig.cycle()
-    #expect(seen.value == [5, 5, 5])
+    expectEqual(seen.value, [5, 5, 5])
   }
 
   // MARK: Stop, reset, flush, pause, dispose
@@ -148,19 +148,19 @@ import Timeline
     let a = try rig.enqueue(ramp(100))
     try rig.queue.stopAfterPlaying()
     try rig.queue.stopAfterPlaying()
-    #expect(rig.doneBuffers == [])
+    expectEqual(rig.doneBuffers, [])
     try rig.queue.start(at: .frame(0))
     rig.cycle(3)
-    #expect(
+    expectTrue(
       rig.calls == [.running(true), .done(a), .running(false)]
         || rig.calls == [.running(false), .done(a), .running(false)])
-    #expect(rig.output == ramp(100) + silence(92))
-    #expect(!rig.queue.isRunning)
+    expectEqual(rig.output, ramp(100) + silence(92))
+    expectTrue(!rig.queue.isRunning)
     // The pending stop is used up: the next run continues until it is stopped.
     try rig.enqueue(ramp(10))
     try rig.queue.start()
     rig.cycle(2)
-    #expect(rig.queue.isRunning)
+    expectTrue(rig.queue.isRunning)
   }
 
   @Test("5: Stop(false) before the first Start with nothing queued: that run ends at once")
@@ -174,13 +174,13 @@ import Timeline
         rig.cycle()
         return rig.calls.last == .running(false)
       }
-      #expect(rig.calls.filter { $0 == .running(false) }.count == 1 && rig.calls.count == 2)
-      #expect(rig.queue.runs.over == 1)
+      expectTrue(rig.calls.filter { $0 == .running(false) }.count == 1 && rig.calls.count == 2)
+      expectEqual(rig.queue.runs.over, 1)
       // A stop after that run has nothing to end, and the next run goes on.
       try rig.queue.stopAfterPlaying()
       try rig.queue.start()
       rig.cycle(4)
-      #expect(rig.queue.isRunning)
+      expectTrue(rig.queue.isRunning)
     }
   }
 
@@ -191,14 +191,14 @@ import Timeline
     try rig.enqueue(ramp(10))
     try rig.queue.start()
     rig.cycle(2)
-    #expect(rig.queue.isRunning && rig.doneBuffers.count == 1)
+    expectTrue(rig.queue.isRunning && rig.doneBuffers.count == 1)
     // Nor is it remembered after Stop(true).
     let other = try Rig()
     try other.queue.stopAfterPlaying()
     try other.queue.stop()
     try other.queue.start()
     other.cycle(2)
-    #expect(other.queue.isRunning)
+    expectTrue(other.queue.isRunning)
   }
 
   @Test("6: Stop(true) hands back every buffer, in order, before it returns")
@@ -208,16 +208,16 @@ import Timeline
     try rig.queue.start(at: .frame(0))
     rig.cycle(2)
     try rig.queue.stop()
-    #expect(rig.doneBuffers == ids)
-    #expect(!rig.queue.isRunning)
+    expectEqual(rig.doneBuffers, ids)
+    expectTrue(!rig.queue.isRunning)
     rig.cycle(3)
-    #expect(rig.doneBuffers == ids)
-    #expect(rig.output == ramp(100) + ramp(28) + silence(192))
+    expectEqual(rig.doneBuffers, ids)
+    expectEqual(rig.output, ramp(100) + ramp(28) + silence(192))
     // The queue can play again from the start.
     try rig.enqueue(ramp(10, from: 1000))
     try rig.queue.start()
     rig.cycle()
-    #expect(Array(rig.output.suffix(64)) == ramp(10, from: 1000) + silence(54))
+    expectEqual(Array(rig.output.suffix(64)), ramp(10, from: 1000) + silence(54))
   }
 
   @Test("6: Reset hands back every buffer and does not stop")
@@ -227,12 +227,12 @@ import Timeline
     try rig.queue.start(at: .frame(0))
     rig.cycle()
     try rig.queue.reset()
-    #expect(rig.doneBuffers == ids)
-    #expect(rig.queue.isRunning)
+    expectEqual(rig.doneBuffers, ids)
+    expectTrue(rig.queue.isRunning)
     rig.cycle()
     try rig.enqueue(ramp(64, from: 500))
     rig.cycle()
-    #expect(rig.output == ramp(64) + silence(64) + ramp(64, from: 500))
+    expectEqual(rig.output, ramp(64) + silence(64) + ramp(64, from: 500))
   }
 
   @Test("6: Enqueue while buffers are handed back is refused and queues nothing")
@@ -246,8 +246,8 @@ import Timeline
       for _ in 0..<3 { try rig.enqueue(ramp(100)) }
       try rig.queue.start()
       if stops { try rig.queue.stop() } else { try rig.queue.reset() }
-      #expect(errors.value == [.enqueueDuringReset, .enqueueDuringReset, .enqueueDuringReset])
-      #expect(rig.queue.state.read { $0.waiting.isEmpty && $0.inRing.isEmpty })
+      expectEqual(errors.value, [.enqueueDuringReset, .enqueueDuringReset, .enqueueDuringReset])
+      expectTrue(rig.queue.state.read { $0.waiting.isEmpty && $0.inRing.isEmpty })
       // After the stop, buffers are accepted again.
       try rig.enqueue([1])
     }
@@ -266,9 +266,9 @@ import Timeline
     let ids = try (0..<3).map { _ in try rig.enqueue(ramp(64)) }
     try rig.queue.start(at: .frame(0))
     rig.cycle()
-    #expect(seen.value == [1])
-    #expect(rig.doneBuffers == ids)
-    #expect(!rig.queue.isRunning)
+    expectEqual(seen.value, [1])
+    expectEqual(rig.doneBuffers, ids)
+    expectTrue(!rig.queue.isRunning)
   }
 
   @Test("6: Stop(true) does not wait for ever on a callback that waits for its caller")
@@ -287,12 +287,12 @@ import Timeline
     rig.queue.deliverEvents()
     waitUntil { isInside.value }
     try rig.queue.stop()
-    #expect(rig.doneBuffers.count == 1)
+    expectEqual(rig.doneBuffers.count, 1)
     lock.unlock()
     rig.settle()
-    #expect(rig.doneBuffers.count == 1, "no callback after Stop(true) has returned")
+    expectEqual(rig.doneBuffers.count, 1, "no callback after Stop(true) has returned")
     // The app owns the buffers again.
-    #expect(rig.queue.state.read { $0.buffers.values.map(\.isFree) } == [true, true, true])
+    expectEqual(rig.queue.state.read { $0.buffers.values.map(\.isFree) }, [true, true, true])
   }
 
   @Test("7: Stop(false) plays what is queued; a Start straight after works")
@@ -305,10 +305,10 @@ import Timeline
     try rig.queue.start()
     try rig.enqueue(ramp(50, from: 200))
     rig.cycle(3)
-    #expect(rig.output == ramp(100) + ramp(50, from: 200) + silence(106))
-    #expect(rig.queue.isRunning)
+    expectEqual(rig.output, ramp(100) + ramp(50, from: 200) + silence(106))
+    expectTrue(rig.queue.isRunning)
     let running = rig.calls.filter { if case .running = $0 { true } else { false } }
-    #expect(running.count == 3)
+    expectEqual(running.count, 3)
   }
 
   @Test("7: runs that are told to follow each other do, even before the first one begins")
@@ -321,9 +321,9 @@ import Timeline
     }
     rig.cycle(3)
     let runs = ramp(50) + ramp(50, from: 101) + ramp(50, from: 201)
-    #expect(rig.output == runs + silence(42))
-    #expect(!rig.queue.isRunning)
-    #expect(rig.calls.filter { $0 == .running(true) }.count == 3)
+    expectEqual(rig.output, runs + silence(42))
+    expectTrue(!rig.queue.isRunning)
+    expectEqual(rig.calls.filter { $0 == .running(true) }.count, 3)
   }
 
   @Test("8: Dispose(false) drains in silence towards the app")
@@ -339,8 +339,8 @@ import Timeline
     for _ in 0..<6 { rig.server.cycle(frames: 64) }
     rig.queue.deliverEvents()
     waitUntil { rig.server.clients[0].isClosed }
-    #expect(Array(rig.output.prefix(300)) == ramp(300))
-    #expect(rig.calls.count == calls)
+    expectEqual(Array(rig.output.prefix(300)), ramp(300))
+    expectEqual(rig.calls.count, calls)
     #expect(throws: QueueError.disposed) { try rig.queue.start() }
   }
 
@@ -356,7 +356,7 @@ import Timeline
     paused.cycle()
     try paused.queue.pause()
     try paused.queue.dispose(afterPlaying: true)
-    #expect(paused.server.clients[0].isClosed)
+    expectTrue(paused.server.clients[0].isClosed)
   }
 
   @Test("8: Dispose(true) waits for a callback under way, but not for ever")
@@ -375,7 +375,7 @@ import Timeline
     rig.queue.deliverEvents()
     waitUntil { isInside.value }
     try rig.queue.dispose(afterPlaying: false)
-    #expect(isOver.value)
+    expectTrue(isOver.value)
   }
 
   @Test("9: Flush with nothing queued does nothing; with buffers it loses none")
@@ -386,8 +386,8 @@ import Timeline
     try rig.queue.flush()
     try rig.queue.start(at: .frame(0))
     rig.cycle()
-    #expect(rig.doneBuffers.count == 1)
-    #expect(rig.output == ramp(30) + silence(34))
+    expectEqual(rig.doneBuffers.count, 1)
+    expectEqual(rig.output, ramp(30) + silence(34))
   }
 
   @Test("10: Pause keeps buffers and time; Start goes on where it stood")
@@ -398,18 +398,18 @@ import Timeline
     try rig.queue.start(at: .frame(0))
     rig.cycle()
     try rig.queue.pause()
-    #expect(rig.queue.currentFrame == 64)
+    expectEqual(rig.queue.currentFrame, 64)
     rig.cycle(3)
-    #expect(rig.queue.currentFrame == 64)
-    #expect(rig.queue.isRunning)
+    expectEqual(rig.queue.currentFrame, 64)
+    expectTrue(rig.queue.isRunning)
     try rig.queue.start(at: .frame(Int64(rig.server.counter) + 10))
     rig.cycle()
-    #expect(rig.output == ramp(64) + silence(192) + silence(10) + ramp(54, from: 65))
+    expectEqual(rig.output, ramp(64) + silence(192) + silence(10) + ramp(54, from: 65))
     try rig.queue.stop()
     try rig.enqueue(ramp(10))
     try rig.queue.start()
     rig.cycle()
-    #expect(rig.queue.currentFrame == 64, "Stop then Start counts from 0 again")
+    expectEqual(rig.queue.currentFrame, 64, "Stop then Start counts from 0 again")
   }
 
   @Test("10: Pause of a queue that waits for its time keeps it waiting")
@@ -419,10 +419,10 @@ import Timeline
     try rig.queue.start(at: .frame(100))
     try rig.queue.pause()
     rig.cycle(4)
-    #expect(rig.output == silence(256))
+    expectEqual(rig.output, silence(256))
     try rig.queue.start()
     rig.cycle()
-    #expect(Array(rig.output.suffix(64)) == ramp(64))
+    expectEqual(Array(rig.output.suffix(64)), ramp(64))
   }
 
   @Test("11: FreeBuffer takes free buffers, refuses enqueued and foreign ones")
@@ -446,13 +446,13 @@ import Timeline
     let rig = try Rig()
     try rig.queue.start(at: .frame(0))
     rig.cycle(2)
-    #expect(rig.queue.isRunning)
+    expectTrue(rig.queue.isRunning)
     try rig.enqueue(ramp(32))
     rig.cycle(2)
-    #expect(rig.queue.isRunning)
-    #expect(rig.output == silence(128) + ramp(32) + silence(96))
-    #expect(rig.queue.currentFrame == 256)
-    #expect(rig.queue.statistics.starvedFrames == 224)
+    expectTrue(rig.queue.isRunning)
+    expectEqual(rig.output, silence(128) + ramp(32) + silence(96))
+    expectEqual(rig.queue.currentFrame, 256)
+    expectEqual(rig.queue.statistics.starvedFrames, 224)
   }
 
   @Test("13: IsRunning follows the first cycle and the last frame, never the call")
@@ -460,16 +460,16 @@ import Timeline
     let rig = try Rig()
     let a = try rig.enqueue(ramp(64))
     try rig.queue.start(at: .frame(64))
-    #expect(!rig.queue.isRunning && rig.calls == [])
+    expectTrue(!rig.queue.isRunning && rig.calls == [])
     rig.cycle()
-    #expect(!rig.queue.isRunning, "its time has not come")
+    expectTrue(!rig.queue.isRunning, "its time has not come")
     rig.cycle()
-    #expect(rig.queue.isRunning)
+    expectTrue(rig.queue.isRunning)
     try rig.queue.stopAfterPlaying()
-    #expect(rig.queue.isRunning)
+    expectTrue(rig.queue.isRunning)
     rig.cycle()
-    #expect(!rig.queue.isRunning)
-    #expect(rig.calls == [.running(true), .done(a), .running(false)])
+    expectTrue(!rig.queue.isRunning)
+    expectEqual(rig.calls, [.running(true), .done(a), .running(false)])
   }
 
   @Test("14: a start frame is met exactly", arguments: [0, 1, 63, 64, 65, 127, 1000])
@@ -478,8 +478,8 @@ import Timeline
     try rig.enqueue(ramp(10))
     try rig.queue.start(at: .frame(frame))
     rig.cycle(20)
-    #expect(rig.output == silence(Int(frame)) + ramp(10) + silence(1280 - 10 - Int(frame)))
-    #expect(rig.queue.statistics.beganAt == frame)
+    expectEqual(rig.output, silence(Int(frame)) + ramp(10) + silence(1280 - 10 - Int(frame)))
+    expectEqual(rig.queue.statistics.beganAt, frame)
   }
 
   @Test("14: a host time is met at the frame it falls on")
@@ -488,7 +488,7 @@ import Timeline
     try rig.enqueue(ramp(10))
     try rig.queue.start(at: .hostTime(1_000_000))
     rig.cycle(2)
-    #expect(rig.output == silence(48) + ramp(10) + silence(70))
+    expectEqual(rig.output, silence(48) + ramp(10) + silence(70))
   }
 
   @Test("14: a time already past starts at once and skips nothing")
@@ -499,7 +499,7 @@ import Timeline
     try rig.enqueue(ramp(10))
     try rig.queue.start(at: .frame(5))
     rig.cycle()
-    #expect(rig.output == silence(128) + ramp(10) + silence(54))
+    expectEqual(rig.output, silence(128) + ramp(10) + silence(54))
   }
 
   @Test("14: queues in different clients given one time start on one frame")
@@ -512,21 +512,21 @@ import Timeline
     }
     for _ in 0..<4 { server.cycle(frames: 64) }
     for client in server.clients {
-      #expect(client.samples[0] == silence(77) + ramp(100) + silence(79))
+      expectEqual(client.samples[0], silence(77) + ramp(100) + silence(79))
     }
   }
 
   @Test("15: Prime tells the frames that are ready")
   func prime() throws {
     let rig = try Rig()
-    #expect(try rig.queue.prime(frames: 0) == 0)
+    try expectEqual(rig.queue.prime(frames: 0), 0)
     try rig.enqueue(ramp(100))
     try rig.enqueue(ramp(50))
-    #expect(try rig.queue.prime(frames: 0) == 150)
-    #expect(try rig.queue.prime(frames: 150) == 150)
+    try expectEqual(rig.queue.prime(frames: 0), 150)
+    try expectEqual(rig.queue.prime(frames: 150), 150)
     var ready = 0
     #expect(throws: QueueError.primeTimedOut) { try rig.queue.prime(frames: 151, &ready) }
-    #expect(ready == 150)
+    expectEqual(ready, 150)
   }
 
   // MARK: Enqueuing
@@ -545,8 +545,8 @@ import Timeline
     #expect(throws: QueueError.enqueuedTwice) { try rig.queue.enqueue(id, bytes: 8) }
     try rig.queue.start(at: .frame(0))
     rig.cycle()
-    #expect(rig.output == [1, 2] + silence(62))
-    #expect(rig.doneBuffers == [id])
+    expectEqual(rig.output, [1, 2] + silence(62))
+    expectEqual(rig.doneBuffers, [id])
   }
 
   @Test func moreBuffersThanTheRingHolds() throws {
@@ -557,9 +557,9 @@ import Timeline
     try rig.queue.start(at: .frame(0))
     rig.cycle(8, frames: 1000)
     // The cycle that emptied the ring played no more; the rest followed in order.
-    #expect(rig.output.filter { $0 != 0 } == ramp(count))
-    #expect(rig.doneBuffers.count == count)
-    #expect(!rig.queue.isRunning)
+    expectEqual(rig.output.filter { $0 != 0 }, ramp(count))
+    expectEqual(rig.doneBuffers.count, count)
+    expectTrue(!rig.queue.isRunning)
   }
 
   @Test("a run that is going takes many buffers at once and starves at none of them")
@@ -571,9 +571,9 @@ import Timeline
     let count = VoiceMemory.entryCapacity / 2
     for i in 0..<count { try rig.enqueue([Float(65 + i)]) }
     rig.cycle(1, frames: count)
-    #expect(rig.output == ramp(64 + count))
-    #expect(rig.queue.statistics.starvedFrames == 0)
-    #expect(rig.doneBuffers.count == 1 + count)
+    expectEqual(rig.output, ramp(64 + count))
+    expectEqual(rig.queue.statistics.starvedFrames, 0)
+    expectEqual(rig.doneBuffers.count, 1 + count)
   }
 
   @Test("many parameter changes between two cycles wait for no cycle")
@@ -583,19 +583,19 @@ import Timeline
     try rig.queue.start(at: .frame(0))
     rig.cycle()
     for i in 1...500 { try rig.queue.change(ParameterChanges(volume: Float(i) / 1000)) }
-    #expect(rig.queue.memory.voice.pointee.parametersInForce.taken == 0)
+    expectEqual(rig.queue.memory.voice.pointee.parametersInForce.taken, 0)
     rig.cycle()
-    #expect(rig.queue.memory.voice.pointee.parametersInForce.taken == 500)
-    #expect(rig.output == ramp(64) + ramp(64, from: 65).map { $0 * 0.5 })
+    expectEqual(rig.queue.memory.voice.pointee.parametersInForce.taken, 500)
+    expectEqual(rig.output, ramp(64) + ramp(64, from: 65).map { $0 * 0.5 })
   }
 
   @Test("19: volume is clamped and exact")
   func volume() throws {
     let rig = try Rig()
-    #expect(rig.queue.parameters.volume == 1)
+    expectEqual(rig.queue.parameters.volume, 1)
     for (value, expected) in [(-1, 0), (2, 1), (0.25, 0.25), (.nan, 0.25)] as [(Float, Float)] {
       try rig.queue.change(ParameterChanges(volume: value))
-      #expect(rig.queue.parameters.volume == expected)
+      expectEqual(rig.queue.parameters.volume, expected)
     }
     try rig.queue.change(ParameterChanges(volume: 0.3))
     try rig.enqueue(ramp(128))
@@ -603,7 +603,7 @@ import Timeline
     rig.cycle()
     try rig.queue.change(ParameterChanges(volume: 0.7))
     rig.cycle()
-    #expect(rig.output == ramp(64).map { $0 * 0.3 } + ramp(64, from: 65).map { $0 * 0.7 })
+    expectEqual(rig.output, ramp(64).map { $0 * 0.3 } + ramp(64, from: 65).map { $0 * 0.7 })
   }
 
   // MARK: Other rates
@@ -620,7 +620,7 @@ import Timeline
       try rig.enqueue(Array(samples[(part * frames / 5)..<((part + 1) * frames / 5)]))
     }
     try rig.queue.stopAfterPlaying()
-    #expect(try rig.queue.prime(frames: 0) > 0)
+    expectTrue(try rig.queue.prime(frames: 0) > 0)
     try rig.queue.start(at: .frame(0))
     var cycles = 0
     while cycles < 2000 {
@@ -634,13 +634,13 @@ import Timeline
       cycles += 1
       if !rig.queue.isRunning && cycles > 2 { break }
     }
-    #expect(rig.doneBuffers.count == 10)
-    #expect(rig.queue.statistics.lastedFrames == 48000)
-    #expect(rig.queue.statistics.starvedFrames == 0)
+    expectEqual(rig.doneBuffers.count, 10)
+    expectEqual(rig.queue.statistics.lastedFrames, 48000)
+    expectEqual(rig.queue.statistics.starvedFrames, 0)
     // The left channel is the sine at the other rate.
     let step = 0.05 * rate / 48000
     let output = rig.output
-    #expect((4800..<43200).allSatisfy { abs(output[$0] - Float(sin(Double($0) * step))) < 1e-5 })
+    expectTrue((4800..<43200).allSatisfy { abs(output[$0] - Float(sin(Double($0) * step))) < 1e-5 })
   }
 
   @Test("6: Stop(true) while converting hands everything back, and nothing stale is heard")
@@ -654,19 +654,19 @@ import Timeline
       try rig.queue.start()
       rig.server.cycle(frames: 64)
       try rig.queue.stop()
-      #expect(Array(rig.doneBuffers[before...]) == ids, "round \(round)")
+      expectEqual(Array(rig.doneBuffers[before...]), ids, "round \(round)")
       let heard = rig.output.count
       rig.cycle(2)
-      #expect(rig.output[heard...].allSatisfy { $0 == 0 })
+      expectTrue(rig.output[heard...].allSatisfy { $0 == 0 })
     }
   }
 
   @Test func currentFrameCountsInTheQueuesRate() throws {
     let rig = try Rig(.float(1, rate: 24000))
-    #expect(rig.queue.currentFrame == nil)
+    expectNil(rig.queue.currentFrame)
     try rig.queue.start(at: .frame(0))
     rig.cycle(2, frames: 480)
-    #expect(rig.queue.currentFrame == 480)
+    expectEqual(rig.queue.currentFrame, 480)
   }
 
   // MARK: Devices
@@ -674,16 +674,16 @@ import Timeline
   @Test func portsAreConnectedToTheSoundCard() throws {
     let mono = try Rig(.float(1))
     _ = try mono.queue.prime(frames: 0)
-    #expect(
-      mono.server.clients[0].connections == ["out_1": ["system:playback_1", "system:playback_2"]])
+    expectEqual(
+      mono.server.clients[0].connections, ["out_1": ["system:playback_1", "system:playback_2"]])
     let three = try Rig(.float(3))
     _ = try three.queue.prime(frames: 0)
-    #expect(
-      three.server.clients[0].connections
-        == ["out_1": ["system:playback_1"], "out_2": ["system:playback_2"]])
+    expectEqual(
+      three.server.clients[0].connections,
+      ["out_1": ["system:playback_1"], "out_2": ["system:playback_2"]])
     let none = try Rig(.float(2), connections: .none)
     _ = try none.queue.prime(frames: 0)
-    #expect(none.server.clients[0].connections == [:])
+    expectEqual(none.server.clients[0].connections, [:])
   }
 
   @Test func aPortThatDoesNotExistIsNamed() throws {
@@ -691,7 +691,7 @@ import Timeline
     #expect(throws: QueueError.cannotStart(.noSuchPort(name: "nowhere:in", server: "by-hand"))) {
       try rig.queue.start()
     }
-    #expect(rig.server.clients[0].isClosed)
+    expectTrue(rig.server.clients[0].isClosed)
   }
 
   @Test func queuesShareADevice() throws {
@@ -705,14 +705,14 @@ import Timeline
     try first.queue.start(at: .frame(3))
     try second.queue.start(at: .frame(3))
     server.cycle(frames: 64)
-    #expect(server.clients.count == 1)
-    #expect(server.clients[0].outputs.map(\.name) == ["out_1", "2_out_1"])
-    #expect(server.clients[0].samples[0] == silence(3) + ramp(10) + silence(51))
-    #expect(server.clients[0].samples[1] == silence(3) + ramp(10, from: 100) + silence(51))
+    expectEqual(server.clients.count, 1)
+    expectEqual(server.clients[0].outputs.map(\.name), ["out_1", "2_out_1"])
+    expectEqual(server.clients[0].samples[0], silence(3) + ramp(10) + silence(51))
+    expectEqual(server.clients[0].samples[1], silence(3) + ramp(10, from: 100) + silence(51))
     try first.queue.dispose(afterPlaying: false)
-    #expect(!server.clients[0].isClosed)
+    expectTrue(!server.clients[0].isClosed)
     try second.queue.dispose(afterPlaying: false)
-    #expect(server.clients[0].isClosed)
+    expectTrue(server.clients[0].isClosed)
   }
 
   @Test("30: an unknown device is an error; a device is set before a start")
@@ -734,7 +734,7 @@ import Timeline
     rig.server.goAway()
     waitUntil { rig.queue.isLost }
     rig.settle()
-    #expect(rig.calls == [.running(true)] && rig.queue.isRunning)
+    expectTrue(rig.calls == [.running(true)] && rig.queue.isRunning)
     #expect(throws: QueueError.invalidated) { try rig.queue.start() }
   }
 

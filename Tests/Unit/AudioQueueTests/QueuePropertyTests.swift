@@ -23,9 +23,9 @@ import Testing
   @Test func levelsAreThoseOfTheLastCycle() throws {
     let rig = try Rig(.float(2))
     let queue = rig.queue
-    #expect(queue.levels == nil)
+    expectNil(queue.levels)
     queue.isMetering = true
-    #expect(queue.levels == [none, none])
+    expectEqual(queue.levels, [none, none])
     // The right channel has half the amplitude, and the volume applies to both.
     try queue.change(ParameterChanges(volume: 0.5))
     try rig.enqueue(noise.flatMap { [$0, $0 / 2] })
@@ -35,14 +35,14 @@ import Testing
       let part = noise[(cycle * 64)..<(cycle * 64 + 64)].map { $0 * 0.5 }
       let expected = [level(of: part), level(of: part.map { $0 / 2 })]
       // Reading does not reset the level.
-      #expect(queue.levels == expected && queue.levels == expected)
+      expectTrue(queue.levels == expected && queue.levels == expected)
     }
     // After the queue has run dry, the level is silence. The peak can still be taken once.
     rig.cycle()
-    #expect(queue.levels == [none, none])
-    let highest = try #require(noise.map(abs).max())
-    #expect(queue.takePeaks() == [highest / 2, highest / 4])
-    #expect(queue.takePeaks() == [0, 0])
+    expectEqual(queue.levels, [none, none])
+    let highest = try require(noise.map(abs).max())
+    expectEqual(queue.takePeaks(), [highest / 2, highest / 4])
+    expectEqual(queue.takePeaks(), [0, 0])
   }
 
   /// The command's gain is before the meter, the device's volume behind it.
@@ -55,23 +55,23 @@ import Testing
     try rig.enqueue([Float](repeating: 0.25, count: 1000))
     try queue.start()
     rig.cycle()
-    #expect(queue.levels == [Level(peak: 0.5, rms: 0.5)])
+    expectEqual(queue.levels, [Level(peak: 0.5, rms: 0.5)])
     // It changes over a cycle, in a straight line.
     queue.setOutputGain(4)
     rig.cycle()
     rig.cycle()
-    #expect(queue.levels == [Level(peak: 1, rms: 1)])
-    #expect(queue.clippedSamples.reduce(0, +) > 0)
+    expectEqual(queue.levels, [Level(peak: 1, rms: 1)])
+    expectTrue(queue.clippedSamples.reduce(0, +) > 0)
     var heard = [Float](repeating: 0, count: 192)
     let count = heard.withUnsafeMutableBufferPointer { queue.takeSamples(into: $0) }
-    #expect(count == 192)
-    #expect(heard[..<64].allSatisfy { $0 == 0.5 } && heard[128...].allSatisfy { $0 == 1 })
-    #expect(heard[64..<128].elementsEqual(heard[64..<128].sorted()) && heard[127] == 1)
+    expectEqual(count, 192)
+    expectTrue(heard[..<64].allSatisfy { $0 == 0.5 } && heard[128...].allSatisfy { $0 == 1 })
+    expectTrue(heard[64..<128].elementsEqual(heard[64..<128].sorted()) && heard[127] == 1)
     OutputGain.set(0.5, ofServer: rig.server.name)
     defer { OutputGain.set(1, ofServer: rig.server.name) }
     rig.cycle()
     rig.cycle()
-    #expect(queue.levels == [Level(peak: 1, rms: 1)])
+    expectEqual(queue.levels, [Level(peak: 1, rms: 1)])
   }
 
   @Test func aQueueThatStandsStillIsSilent() throws {
@@ -81,27 +81,27 @@ import Testing
     try rig.queue.start()
     let half = Level(peak: 0.5, rms: 0.5)
     rig.cycle()
-    #expect(rig.queue.levels == [half])
+    expectEqual(rig.queue.levels, [half])
     // At once, not only in the next cycle.
     try rig.queue.pause()
-    #expect(rig.queue.levels == [none])
+    expectEqual(rig.queue.levels, [none])
     rig.cycle()
-    #expect(rig.queue.levels == [none])
+    expectEqual(rig.queue.levels, [none])
     try rig.queue.start()
     rig.cycle()
-    #expect(rig.queue.levels == [half])
+    expectEqual(rig.queue.levels, [half])
     try rig.queue.stop()
-    #expect(rig.queue.levels == [none])
+    expectEqual(rig.queue.levels, [none])
     // No level is left from before, either.
     try rig.enqueue([Float](repeating: 0.5, count: 1000))
     try rig.queue.start()
     rig.cycle()
     rig.queue.isMetering = false
-    #expect(rig.queue.levels == nil)
+    expectNil(rig.queue.levels)
     rig.queue.isMetering = true
-    #expect(rig.queue.levels == [none])
+    expectEqual(rig.queue.levels, [none])
     rig.cycle()
-    #expect(rig.queue.levels == [half])
+    expectEqual(rig.queue.levels, [half])
   }
 
   @Test func aLostQueueIsSilent() throws {
@@ -112,8 +112,8 @@ import Testing
     rig.cycle()
     rig.server.goAway()
     let isLost: Void? = rig.queue.state.wait(seconds: 20) { $0.isLost ? () : nil }
-    #expect(isLost != nil)
-    #expect(rig.queue.levels == [none])
+    expectTrue(isLost != nil)
+    expectEqual(rig.queue.levels, [none])
   }
 }
 
@@ -127,25 +127,25 @@ import Testing
     rig.cycle()
     rig.server.miss(frames: 64)
     rig.cycle()
-    #expect(queue.discontinuities == Discontinuities())
+    expectEqual(queue.discontinuities, Discontinuities())
     try queue.start()
     rig.cycle(2)
-    #expect(queue.discontinuities == Discontinuities())
+    expectEqual(queue.discontinuities, Discontinuities())
     rig.server.miss(frames: 100)
     rig.cycle()
-    #expect(queue.discontinuities == Discontinuities(interruptions: 1))
+    expectEqual(queue.discontinuities, Discontinuities(interruptions: 1))
     rig.cycle(3)
-    #expect(queue.discontinuities == Discontinuities(interruptions: 1))
+    expectEqual(queue.discontinuities, Discontinuities(interruptions: 1))
     try queue.pause()
     rig.server.miss(frames: 100)
     rig.cycle()
     try queue.start()
     rig.cycle()
-    #expect(queue.discontinuities == Discontinuities(interruptions: 1))
+    expectEqual(queue.discontinuities, Discontinuities(interruptions: 1))
     try queue.stop()
     rig.server.miss(frames: 100)
     rig.cycle(2)
-    #expect(queue.discontinuities == Discontinuities(interruptions: 1))
+    expectEqual(queue.discontinuities, Discontinuities(interruptions: 1))
   }
 
   @Test("each frame of a run is heard, starved or unheard, whatever the client missed")
@@ -158,9 +158,9 @@ import Testing
     rig.cycle()
     try rig.queue.stop()
     let starved = rig.queue.statistics
-    #expect(starved.lastedFrames == 64 + 10_000 + 64)
-    #expect(starved.unheardFrames == 10_000)
-    #expect(starved.starvedFrames == 64)
+    expectEqual(starved.lastedFrames, 64 + 10_000 + 64)
+    expectEqual(starved.unheardFrames, 10_000)
+    expectEqual(starved.starvedFrames, 64)
     // The run ends within the missed frames.
     try rig.enqueue(ramp(100))
     try rig.queue.start()
@@ -169,9 +169,9 @@ import Testing
     rig.server.miss(frames: 10_000)
     rig.cycle()
     let ended = rig.queue.statistics
-    #expect(ended.lastedFrames == 100)
-    #expect(ended.unheardFrames - starved.unheardFrames == 36)
-    #expect(ended.starvedFrames == starved.starvedFrames)
+    expectEqual(ended.lastedFrames, 100)
+    expectEqual(ended.unheardFrames - starved.unheardFrames, 36)
+    expectEqual(ended.starvedFrames, starved.starvedFrames)
   }
 
   @Test func aStarvationCountsWhenItBegins() throws {
@@ -180,17 +180,17 @@ import Testing
     try rig.enqueue(ramp(100))
     try queue.start()
     rig.cycle()
-    #expect(queue.discontinuities == Discontinuities())
+    expectEqual(queue.discontinuities, Discontinuities())
     rig.cycle(5)
-    #expect(queue.discontinuities == Discontinuities(starvations: 1))
+    expectEqual(queue.discontinuities, Discontinuities(starvations: 1))
     try rig.enqueue(ramp(64))
     rig.cycle()
     // The buffer ends with the cycle, so nothing is missing yet.
-    #expect(queue.discontinuities == Discontinuities(starvations: 1))
+    expectEqual(queue.discontinuities, Discontinuities(starvations: 1))
     rig.cycle()
-    #expect(queue.discontinuities == Discontinuities(starvations: 2))
+    expectEqual(queue.discontinuities, Discontinuities(starvations: 2))
     // The starved frames count once in the queue's time.
-    #expect(queue.currentFrame == 512)
+    expectEqual(queue.currentFrame, 512)
   }
 
   @Test func theEndOfARunIsNone() throws {
@@ -199,13 +199,13 @@ import Testing
     try rig.queue.start()
     try rig.queue.stopAfterPlaying()
     rig.cycle(4)
-    #expect(rig.calls.last == .running(false))
+    expectEqual(rig.calls.last, .running(false))
     try rig.enqueue(ramp(100))
     try rig.queue.start()
     rig.cycle()
     try rig.queue.stop()
     rig.cycle(2)
-    #expect(rig.queue.discontinuities == Discontinuities())
+    expectEqual(rig.queue.discontinuities, Discontinuities())
   }
 
   /// In the cycle in which a run starts, the time counts from the run's first frame, not from the
@@ -220,12 +220,12 @@ import Testing
     rig.cycle()
     // The clock is in the middle of the cycle.
     rig.server.counter = 64 + UInt32(now)
-    #expect(rig.queue.currentFrame == Double(max(0, now - start)))
+    expectEqual(rig.queue.currentFrame, Double(max(0, now - start)))
     rig.server.counter = 128
-    #expect(rig.queue.currentFrame == Double(64 - start))
+    expectEqual(rig.queue.currentFrame, Double(64 - start))
     rig.cycle()
     rig.server.counter = 128 + UInt32(now)
-    #expect(rig.queue.currentFrame == Double(64 - start + now))
+    expectEqual(rig.queue.currentFrame, Double(64 - start + now))
   }
 
   @Test(
@@ -241,7 +241,7 @@ import Testing
     let queues: [any Queue] = [player.queue, recorder.queue]
     func expect(_ deviceFrames: Double?, _ line: SourceLocation = #_sourceLocation) {
       for queue in queues {
-        #expect(queue.currentFrame == deviceFrames.map { $0 * ratio }, sourceLocation: line)
+        expectEqual(queue.currentFrame, deviceFrames.map { $0 * ratio }, sourceLocation: line)
       }
     }
     func cycle() {
@@ -280,7 +280,7 @@ import Testing
     try rig.queue.stopAfterPlaying()
     try rig.queue.start(at: .frame(500))
     rig.cycle(2)
-    #expect(rig.queue.currentFrame == -372)
+    expectEqual(rig.queue.currentFrame, -372)
   }
 
   @Test func theTimeIsExactWhereARunGoesOn() throws {
@@ -294,7 +294,7 @@ import Testing
     rig.cycle()
     for (now, expected) in [(128, 64), (148, 64), (149, 65), (191, 107), (192, 108)] {
       rig.server.counter = UInt32(now)
-      #expect(rig.queue.currentFrame == Double(expected))
+      expectEqual(rig.queue.currentFrame, Double(expected))
     }
   }
 
@@ -306,7 +306,7 @@ import Testing
     rig.server.miss(frames: 100)
     rig.cycle()
     rig.server.counter = 164 + 10
-    #expect(rig.queue.currentFrame == 174)
+    expectEqual(rig.queue.currentFrame, 174)
   }
 }
 
@@ -326,7 +326,7 @@ import Testing
     ]
     for (channels, connections, expected) in cases {
       let rig = try Rig(.float(channels), server: server(), connections: connections)
-      #expect(try rig.queue.assignments() == expected)
+      try expectEqual(rig.queue.assignments(), expected)
     }
   }
 
@@ -338,20 +338,20 @@ import Testing
     try rig.queue.start()
     rig.cycle(1, frames: 2)
     let client = rig.server.clients[0]
-    #expect(client.samples == [[10, 20], [100, 200], [1, 2]])
-    #expect(
-      client.connections == ["out_1": ["card:1"], "out_2": ["card:2"], "out_3": ["card:3"]])
-    #expect(try rig.queue.assignments() == [3, 1, 2])
+    expectEqual(client.samples, [[10, 20], [100, 200], [1, 2]])
+    expectEqual(
+      client.connections, ["out_1": ["card:1"], "out_2": ["card:2"], "out_3": ["card:3"]])
+    try expectEqual(rig.queue.assignments(), [3, 1, 2])
     #expect(throws: QueueError.invalidRunState) { try rig.queue.setPortOrder([]) }
     try rig.queue.stop()
     // Assignments belong to channels, independent of the port order.
     try rig.queue.setAssignments([4, 0, 1])
-    #expect(client.connections == ["out_1": [], "out_2": ["card:1"], "out_3": ["card:4"]])
+    expectEqual(client.connections, ["out_1": [], "out_2": ["card:1"], "out_3": ["card:4"]])
     try rig.queue.setPortOrder([1, 2, 0])
-    #expect(client.isClosed)
-    #expect(try rig.queue.assignments() == [4, 0, 1])
-    #expect(
-      rig.server.clients[1].connections == ["out_1": ["card:1"], "out_2": ["card:4"]])
+    expectTrue(client.isClosed)
+    try expectEqual(rig.queue.assignments(), [4, 0, 1])
+    expectEqual(
+      rig.server.clients[1].connections, ["out_1": ["card:1"], "out_2": ["card:4"]])
     // Primed frames are already assigned to ports.
     try rig.enqueue([1, 10, 100])
     _ = try rig.queue.prime(frames: 0)
@@ -363,7 +363,7 @@ import Testing
     try rig.queue.start()
     var samples = [Float](repeating: 0, count: 3)
     let count = try samples.withUnsafeMutableBytes { try rig.queue.render(frames: 1, into: $0) }
-    #expect(count == 1 && samples == [1, 10, 100])
+    expectTrue(count == 1 && samples == [1, 10, 100])
   }
 
   @Test("31: a server that is back finds each channel at its port")
@@ -377,8 +377,8 @@ import Testing
     waitUntil { rig.server.clients.count == 2 && !rig.queue.isLost }
     try rig.enqueue([1, 10, 2, 20])
     rig.cycle(2)
-    let samples = try #require(rig.server.clients.last).samples
-    #expect(samples.map { $0.filter { $0 != 0 } } == [[10, 20], [1, 2]])
+    let samples = try require(rig.server.clients.last).samples
+    expectEqual(samples.map { $0.filter { $0 != 0 } }, [[10, 20], [1, 2]])
   }
 
   @Test("31: each channel of a recording comes from the port of its place")
@@ -391,24 +391,24 @@ import Testing
     #expect(throws: QueueError.invalidRunState) { try rig.queue.setPortOrder([]) }
     rig.cycle()
     // The first port carries the frame's number, the second the negative number.
-    #expect(rig.samples == [-5, 5, -6, 6, -7, 7])
+    expectEqual(rig.samples, [-5, 5, -6, 6, -7, 7])
   }
 
   @Test func channelsGoWhereTheyAreAssigned() throws {
     let rig = try Rig(.float(3), server: server())
     try rig.queue.setAssignments([4, 0, 1])
     let client = rig.server.clients[0]
-    #expect(client.connections == ["out_1": ["card:4"], "out_2": [], "out_3": ["card:1"]])
-    #expect(try rig.queue.assignments() == [4, 0, 1])
-    #expect(rig.queue.statistics.connections == [["card:4"], [], ["card:1"]])
+    expectEqual(client.connections, ["out_1": ["card:4"], "out_2": [], "out_3": ["card:1"]])
+    try expectEqual(rig.queue.assignments(), [4, 0, 1])
+    expectEqual(rig.queue.statistics.connections, [["card:4"], [], ["card:1"]])
     // Two channels may share an output, but a channel has only one.
     try rig.queue.setAssignments([2, 2, 2])
-    #expect(
-      client.connections == ["out_1": ["card:2"], "out_2": ["card:2"], "out_3": ["card:2"]])
+    expectEqual(
+      client.connections, ["out_1": ["card:2"], "out_2": ["card:2"], "out_3": ["card:2"]])
     for wrong in [[5, 0, 0], [-1, 0, 0], [1, 2], [1, 2, 3, 4]] {
       #expect(throws: QueueError.invalidPropertyValue) { try rig.queue.setAssignments(wrong) }
     }
-    #expect(try rig.queue.assignments() == [2, 2, 2])
+    try expectEqual(rig.queue.assignments(), [2, 2, 2])
     try rig.queue.start()
     #expect(throws: QueueError.invalidRunState) { try rig.queue.setAssignments([1, 2, 3]) }
     rig.cycle()
@@ -416,22 +416,22 @@ import Testing
     try rig.queue.stop()
     try rig.queue.setAssignments([1, 2, 3])
     rig.settle()
-    #expect(rig.changes == [.device] + Array(repeating: .channelAssignments, count: 3))
+    expectEqual(rig.changes, [.device] + Array(repeating: .channelAssignments, count: 3))
   }
 
   @Test func oneChannelTakesOneOutput() throws {
     let rig = try Rig(.float(1), server: server())
     _ = try rig.queue.prime(frames: 0)
-    #expect(rig.server.clients[0].connections == ["out_1": ["card:1", "card:2"]])
+    expectEqual(rig.server.clients[0].connections, ["out_1": ["card:1", "card:2"]])
     try rig.queue.setAssignments([3])
-    #expect(rig.server.clients[0].connections == ["out_1": ["card:3"]])
+    expectEqual(rig.server.clients[0].connections, ["out_1": ["card:3"]])
   }
 
   @Test func aCardWithoutOutputsTakesNone() throws {
     let server = HandDrivenServer()
     server.physicalOutputs = []
     let rig = try Rig(.float(2), server: server)
-    #expect(try rig.queue.assignments() == [0, 0])
+    try expectEqual(rig.queue.assignments(), [0, 0])
     try rig.queue.setAssignments([0, 0])
     #expect(throws: QueueError.invalidPropertyValue) { try rig.queue.setAssignments([1, 0]) }
   }
@@ -443,15 +443,16 @@ import Testing
     server.physicalOutputs = ["other:1"]
     let other = try Device(server, clientName: "other")
     try rig.queue.setDeviceUID(other.uid)
-    #expect(try rig.queue.assignments() == [1, 0])
+    try expectEqual(rig.queue.assignments(), [1, 0])
     rig.settle()
     // Opened under its own name, assigned, replaced by a device with another rate and one output.
-    #expect(
-      rig.changes == [
+    expectEqual(
+      rig.changes,
+      [
         .device, .channelAssignments, .channelAssignments, .device, .deviceSampleRate,
         .deviceChannels,
       ])
-    #expect(try rig.queue.deviceSampleRate() == 44_100)
+    try expectEqual(rig.queue.deviceSampleRate(), 44_100)
   }
 
   @Test func aChangeIsToldOnceItIsThere() throws {
@@ -460,16 +461,16 @@ import Testing
     rig.queue.isMetering = true
     rig.queue.isMetering = false
     rig.settle()
-    #expect(rig.changes == [.metering, .metering])
+    expectEqual(rig.changes, [.metering, .metering])
     // The notification never runs inside the call, even on the app's callback queue.
     let loop = DispatchQueue(label: "changes")
     let other = try Rig(executor: .queue(loop))
     loop.sync {
       other.queue.isMetering = true
-      #expect(other.changes == [])
+      expectEqual(other.changes, [])
     }
     other.settle()
-    #expect(other.changes == [.metering])
+    expectEqual(other.changes, [.metering])
   }
 
   @Test func primedIsTheStateBeforeAStart() throws {

@@ -20,20 +20,21 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     let ids = try [100, 28, 50].map { try rig.enqueue($0) }
     try rig.queue.start(at: .frame(10))
     rig.cycle()
-    #expect(rig.calls == [.running(true)])
+    expectEqual(rig.calls, [.running(true)])
     rig.cycle(3)
-    #expect(
-      rig.calls == [
+    expectEqual(
+      rig.calls,
+      [
         .running(true), .done(ids[0], frames: 100, at: 0), .done(ids[1], frames: 28, at: 100),
         .done(ids[2], frames: 50, at: 128), .underrun,
       ])
-    #expect(rig.samples == frames(10, 178))
+    expectEqual(rig.samples, frames(10, 178))
     // Host times correspond to the device frames 10, 110 and 138 at 48 kHz. Servers report the time of
     // a cycle in microseconds.
     let hostTimes = [10, 110, 138].map { Int64(Double($0) / 48000 * 1e9) }
-    #expect(zip(rig.hostTimes, hostTimes).allSatisfy { abs(Int64($0) - $1) < 1000 })
-    #expect(rig.queue.statistics.beganAt == 10)
-    #expect(!rig.hasNested)
+    expectTrue(zip(rig.hostTimes, hostTimes).allSatisfy { abs(Int64($0) - $1) < 1000 })
+    expectEqual(rig.queue.statistics.beganAt, 10)
+    expectTrue(!rig.hasNested)
   }
 
   @Test("a run that is going takes many buffers at once and loses no frame")
@@ -46,8 +47,8 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     let count = RecorderMemory.spaceCapacity / 2
     for _ in 0..<count { try rig.enqueue(1) }
     rig.cycle(1, frames: count)
-    #expect(rig.samples == frames(0, 64 + count))
-    #expect(!rig.calls.contains(.underrun))
+    expectEqual(rig.samples, frames(0, 64 + count))
+    expectTrue(!rig.calls.contains(.underrun))
   }
 
   @Test("21: every layout is written bit for bit", arguments: PCMFormat.all(channels: 2))
@@ -67,7 +68,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
         let value = Double(channels[i % 2][i / 2]) * 0x1p31
         return format.sample(Int32(min(value, 0x1p31 - 1))).bytes
       }
-    #expect(rig.bytes == expected)
+    expectEqual(rig.bytes, expected)
   }
 
   @Test(
@@ -82,20 +83,20 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     try rig.queue.start(at: .frame(0))
     rig.cycle(100, frames: 17)
     try rig.queue.stop(atOnce: true)
-    #expect(rig.samples.count == 1700 * channels)
+    expectEqual(rig.samples.count, 1700 * channels)
     let left = stride(from: 0, to: rig.samples.count, by: channels).map { rig.samples[$0] }
-    #expect(left == frames(0, 1700))
+    expectEqual(left, frames(0, 1700))
     if channels > 1 {
       let right = stride(from: 1, to: rig.samples.count, by: channels).map { rig.samples[$0] }
-      #expect(right == frames(0, 1700).map { -$0 })
+      expectEqual(right, frames(0, 1700).map { -$0 })
     }
     var at: Int64 = 0
     for case .done(_, let count, let start) in rig.calls {
-      #expect(start == at)
+      expectEqual(start, at)
       at += Int64(count)
     }
-    #expect(at == 1700)
-    #expect(rig.queue.statistics.underruns == 0 && rig.queue.statistics.lastedFrames == 1700)
+    expectEqual(at, 1700)
+    expectTrue(rig.queue.statistics.underruns == 0 && rig.queue.statistics.lastedFrames == 1700)
   }
 
   @Test("17: what cannot be enqueued")
@@ -113,7 +114,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     try rig.queue.enqueue(odd.id)
     try rig.queue.start(at: .frame(0))
     rig.cycle()
-    #expect(rig.calls.contains(.done(odd.id, frames: 1, at: 10)))
+    expectTrue(rig.calls.contains(.done(odd.id, frames: 1, at: 10)))
   }
 
   // MARK: Underrun
@@ -121,23 +122,24 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
   @Test("22: each gap is told once, and the next buffer's time shows the hole")
   func underruns() throws {
     let rig = try InputRig()
-    #expect(rig.queue.converterError == nil)
+    expectNil(rig.queue.converterError)
     try rig.queue.start(at: .frame(0))
     rig.cycle(3)
-    #expect(rig.calls == [.running(true), .underrun])
-    #expect(rig.queue.converterError == .recordUnderrun)
+    expectEqual(rig.calls, [.running(true), .underrun])
+    expectEqual(rig.queue.converterError, .recordUnderrun)
     let a = try rig.enqueue(100)
     rig.cycle(3)
     let b = try rig.enqueue(10)
     rig.cycle()
-    #expect(
-      rig.calls == [
+    expectEqual(
+      rig.calls,
+      [
         .running(true), .underrun, .done(a, frames: 100, at: 192), .underrun,
         .done(b, frames: 10, at: 384), .underrun,
       ])
-    #expect(rig.samples == frames(192, 100) + frames(384, 10))
-    #expect(rig.queue.statistics.underruns == 3)
-    #expect(rig.queue.statistics.lostFrames == 192 + 92 + 54)
+    expectEqual(rig.samples, frames(192, 100) + frames(384, 10))
+    expectEqual(rig.queue.statistics.underruns, 3)
+    expectEqual(rig.queue.statistics.lostFrames, 192 + 92 + 54)
   }
 
   @Test("cycles that do not come are silence in the buffer at hand, so that it keeps the time")
@@ -148,10 +150,10 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     rig.cycle()
     rig.server.miss(frames: 64)
     rig.cycle(4)
-    #expect(rig.samples == frames(0, 64) + silence(64) + frames(128, 136))
-    #expect(rig.calls.contains(.done(ids[1], frames: 64, at: 200)))
-    #expect(rig.queue.statistics.missedFrames == 64)
-    #expect(rig.queue.statistics.silencedFrames == 64)
+    expectEqual(rig.samples, frames(0, 64) + silence(64) + frames(128, 136))
+    expectTrue(rig.calls.contains(.done(ids[1], frames: 64, at: 200)))
+    expectEqual(rig.queue.statistics.missedFrames, 64)
+    expectEqual(rig.queue.statistics.silencedFrames, 64)
   }
 
   // MARK: Start and pause
@@ -172,8 +174,8 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     for rig in rigs {
       rig.queue.deliverEvents()
       rig.settle()
-      #expect(rig.samples == frames(Int(start), 300))
-      #expect(rig.queue.statistics.beganAt == start)
+      expectEqual(rig.samples, frames(Int(start), 300))
+      expectEqual(rig.queue.statistics.beganAt, start)
     }
   }
 
@@ -183,12 +185,12 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     try rig.enqueue(64)
     try rig.queue.start(at: .hostTime(UInt64(100.0 / 48000 * 1e9) + 10_000))
     rig.cycle(4)
-    #expect(rig.samples == frames(100, 64))
+    expectEqual(rig.samples, frames(100, 64))
     try rig.queue.stop(atOnce: true)
     try rig.enqueue(10)
     try rig.queue.start(at: .hostTime(1))
     rig.cycle()
-    #expect(rig.samples.suffix(10) == frames(256, 10)[...])
+    expectEqual(rig.samples.suffix(10), frames(256, 10)[...])
   }
 
   @Test("10: a pause keeps the buffer and the time; stop and start begin at 0")
@@ -203,16 +205,16 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     try rig.queue.pause()
     let time = rig.queue.currentFrame
     rig.cycle(3)
-    #expect(rig.queue.currentFrame == time && rig.queue.isRunning)
+    expectTrue(rig.queue.currentFrame == time && rig.queue.isRunning)
     try rig.queue.start()
     rig.cycle(2)
-    #expect(rig.samples == frames(0, 64) + frames(256, 56))
-    #expect(rig.calls.contains(.done(b, frames: 20, at: 100)))
+    expectEqual(rig.samples, frames(0, 64) + frames(256, 56))
+    expectTrue(rig.calls.contains(.done(b, frames: 20, at: 100)))
     try rig.queue.stop(atOnce: true)
     try rig.queue.enqueue(a)
     try rig.queue.start()
     rig.cycle(2)
-    #expect(rig.calls.suffix(2) == [.done(a, frames: 100, at: 0), .underrun])
+    expectEqual(rig.calls.suffix(2), [.done(a, frames: 100, at: 0), .underrun])
   }
 
   // MARK: Stop, reset, flush, dispose
@@ -230,24 +232,25 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     try rig.queue.start(at: .frame(0))
     rig.cycle()
     try rig.queue.stop(atOnce: true)
-    #expect(
-      rig.calls.filter { $0 != .running(true) && $0 != .running(false) } == [
+    expectEqual(
+      rig.calls.filter { $0 != .running(true) && $0 != .running(false) },
+      [
         .done(ids[0], frames: 50, at: 0), .done(ids[1], frames: 14, at: 50),
         .done(ids[2], frames: 0, at: 64), .done(ids[3], frames: 0, at: 64),
         .done(ids[0], frames: 0, at: 64),
       ])
-    #expect(refused.value == 4)
-    #expect(rig.samples == frames(0, 64))
-    #expect(!rig.queue.isRunning)
+    expectEqual(refused.value, 4)
+    expectEqual(rig.samples, frames(0, 64))
+    expectTrue(!rig.queue.isRunning)
     let count = rig.calls.filter { $0 != .running(false) }.count
     rig.cycle(3)
-    #expect(rig.calls.filter { $0 != .running(false) }.count == count)
-    #expect(rig.calls.last == .running(false))
+    expectEqual(rig.calls.filter { $0 != .running(false) }.count, count)
+    expectEqual(rig.calls.last, .running(false))
     // Unused buffers return too.
     rig.onBuffer { _, _ in }
     try rig.queue.enqueue(ids[3])
     try rig.queue.stop(atOnce: true)
-    #expect(rig.calls.last == .done(ids[3], frames: 0, at: 0))
+    expectEqual(rig.calls.last, .done(ids[3], frames: 0, at: 0))
   }
 
   @Test("7, 21: Stop(false) goes on until the enqueued buffers are full, and refuses others")
@@ -262,25 +265,26 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     try rig.queue.stop(atOnce: false)
     try rig.queue.stop(atOnce: false)
     #expect(throws: QueueError.enqueueDuringReset) { try rig.queue.enqueue(other) }
-    #expect(rig.queue.isRunning)
+    expectTrue(rig.queue.isRunning)
     rig.cycle()
-    #expect(rig.queue.isRunning)
+    expectTrue(rig.queue.isRunning)
     rig.cycle()
     waitUntil { !rig.queue.isRunning }
     rig.settle()
-    #expect(
-      rig.calls == [
+    expectEqual(
+      rig.calls,
+      [
         .running(true), .done(ids[0], frames: 50, at: 0), .done(ids[1], frames: 50, at: 50),
         .done(ids[2], frames: 50, at: 100), .running(false),
       ])
-    #expect(rig.samples == frames(0, 150))
+    expectEqual(rig.samples, frames(0, 150))
     // Frames after the last buffer are not counted as lost.
-    #expect(rig.queue.statistics.underruns == 0 && rig.queue.statistics.lastedFrames == 150)
+    expectTrue(rig.queue.statistics.underruns == 0 && rig.queue.statistics.lastedFrames == 150)
     try rig.queue.enqueue(other)
     try rig.queue.start()
     rig.cycle()
     try rig.queue.stop(atOnce: true)
-    #expect(rig.calls.contains(.done(other, frames: 20, at: 0)))
+    expectTrue(rig.calls.contains(.done(other, frames: 20, at: 0)))
   }
 
   @Test("21: what a callback enqueues after Stop(false) is refused", arguments: [48000.0, 24000])
@@ -297,14 +301,14 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     rig.cycle(60)
     waitUntil { !rig.queue.isRunning }
     rig.settle()
-    #expect(refused.value == 3)
-    #expect(rig.samples.count == 1500)
-    #expect(rig.queue.statistics.underruns == 0)
+    expectEqual(refused.value, 3)
+    expectEqual(rig.samples.count, 1500)
+    expectEqual(rig.queue.statistics.underruns, 0)
     for id: UInt32 in 1...3 { try rig.queue.enqueue(id) }
     try rig.queue.start()
     rig.cycle(4)
     try rig.queue.stop(atOnce: true)
-    #expect(refused.value == 6 && rig.samples.count > 1500)
+    expectTrue(refused.value == 6 && rig.samples.count > 1500)
   }
 
   @Test("21: Stop(false) of a queue that cannot fill a buffer ends the run soon")
@@ -315,7 +319,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     empty.cycle()
     try empty.queue.stop(atOnce: false)
     empty.settle()
-    #expect(!empty.queue.isRunning)
+    expectTrue(!empty.queue.isRunning)
     // The queue is paused.
     let paused = try InputRig()
     let id = try paused.enqueue(100)
@@ -324,8 +328,8 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     try paused.queue.pause()
     try paused.queue.stop(atOnce: false)
     paused.settle()
-    #expect(
-      paused.calls == [.running(true), .done(id, frames: 64, at: 0), .running(false)])
+    expectEqual(
+      paused.calls, [.running(true), .done(id, frames: 64, at: 0), .running(false)])
     // The queue's buffers are reset.
     let reset = try InputRig()
     try reset.enqueue(100)
@@ -344,7 +348,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     lost.server.goAway()
     waitUntil { lost.recordings.count == 2 }
     lost.settle()
-    #expect(!lost.queue.isRunning && lost.recordings.map(\.frames) == [64, 0])
+    expectTrue(!lost.queue.isRunning && lost.recordings.map(\.frames) == [64, 0])
   }
 
   @Test("7: a Start straight after Stop(false) takes the stop back")
@@ -357,12 +361,13 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     try rig.queue.start()
     let third = try rig.enqueue(56)
     rig.cycle(3)
-    #expect(
-      rig.calls == [
+    expectEqual(
+      rig.calls,
+      [
         .running(true), .done(ids[0], frames: 100, at: 0), .done(ids[1], frames: 100, at: 100),
         .done(third, frames: 56, at: 200),
       ])
-    #expect(rig.queue.isRunning && rig.samples == frames(0, 256))
+    expectTrue(rig.queue.isRunning && rig.samples == frames(0, 256))
     // Once the last buffer is full, a start begins another run.
     try rig.enqueue(50)
     try rig.queue.stop(atOnce: false)
@@ -370,8 +375,8 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     try rig.queue.start(at: .frame(0))
     let last = try rig.enqueue(64)
     rig.cycle()
-    #expect(
-      rig.calls.suffix(3) == [.running(false), .running(true), .done(last, frames: 64, at: 0)])
+    expectEqual(
+      rig.calls.suffix(3), [.running(false), .running(true), .done(last, frames: 64, at: 0)])
   }
 
   @Test("6: Reset hands everything back and goes on; the time shows what was left out")
@@ -382,13 +387,13 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     try rig.queue.start(at: .frame(0))
     rig.cycle()
     try rig.queue.reset()
-    #expect(
-      rig.calls == [.running(true), .done(a, frames: 64, at: 0), .done(b, frames: 0, at: 64)])
-    #expect(rig.queue.isRunning)
+    expectEqual(
+      rig.calls, [.running(true), .done(a, frames: 64, at: 0), .done(b, frames: 0, at: 64)])
+    expectTrue(rig.queue.isRunning)
     try rig.queue.enqueue(b)
     rig.cycle(2)
-    #expect(rig.calls.contains(.done(b, frames: 100, at: 64)))
-    #expect(rig.samples == frames(0, 64) + frames(64, 100))
+    expectTrue(rig.calls.contains(.done(b, frames: 100, at: 64)))
+    expectEqual(rig.samples, frames(0, 64) + frames(64, 100))
   }
 
   @Test("9: Flush does not block and takes nothing away")
@@ -401,7 +406,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     try rig.queue.flush()
     rig.cycle()
     try rig.queue.flush()
-    #expect(rig.samples == frames(0, 100))
+    expectEqual(rig.samples, frames(0, 100))
   }
 
   @Test("3: every call is allowed inside a callback", arguments: 0..<8)
@@ -419,18 +424,18 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
         case 4: try queue.flush()
         case 5: try queue.reset()
         case 6: try queue.pause()
-        default: #expect(queue.isRunning)
+        default: expectTrue(queue.isRunning)
         }
       } catch { errors.value.append("\(error)") }
     }
     for _ in 0..<3 { try rig.enqueue(64) }
     try rig.queue.start(at: .frame(0))
     rig.cycle(4)
-    #expect(errors.value == [])
-    #expect(!rig.hasNested)
+    expectEqual(errors.value, [])
+    expectTrue(!rig.hasNested)
     if which != 6 {
       let done = rig.calls.filter { if case .done = $0 { true } else { false } }
-      #expect(done.count == (which == 0 ? 4 : 3))
+      expectEqual(done.count, (which == 0 ? 4 : 3))
     }
   }
 
@@ -447,10 +452,10 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     try rig.queue.start(at: .frame(0))
     rig.cycle()
     try rig.queue.dispose(atOnce: atOnce)
-    #expect(isDone.value && rig.server.clients[0].isClosed)
-    #expect(rig.server.clients[0].inputs.map(\.name) == ["in_1"])
+    expectTrue(isDone.value && rig.server.clients[0].isClosed)
+    expectEqual(rig.server.clients[0].inputs.map(\.name), ["in_1"])
     let isDelivered = rig.calls.contains(.done(a, frames: 64, at: 0))
-    #expect(isDelivered == !atOnce)
+    expectEqual(isDelivered, !atOnce)
     #expect(throws: QueueError.disposed) { try rig.queue.start() }
     #expect(throws: QueueError.disposed) { try rig.queue.enqueue(a) }
     #expect(throws: QueueError.disposed) { try rig.queue.dispose(atOnce: true) }
@@ -471,7 +476,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     rig.server.cycle(frames: 64)
     rig.queue.deliverEvents()
     waitUntil { !errors.value.isEmpty }
-    #expect(errors.value == [.disposed])
+    expectEqual(errors.value, [.disposed])
     waitUntil { rig.server.clients[0].isClosed }
   }
 
@@ -487,7 +492,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
       rig.cycle()
     }
     waitUntil { queue == nil }
-    #expect(server.clients[0].isClosed)
+    expectTrue(server.clients[0].isClosed)
     server.cycle(frames: 64)
   }
 
@@ -496,11 +501,11 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
   @Test("23: a rate of 0 is the device's", arguments: [44100.0, 48000])
   func rateOfTheDevice(rate: Double) throws {
     let rig = try InputRig(.float(1, rate: 0), server: HandDrivenServer(sampleRate: rate))
-    #expect(rig.queue.format.sampleRate == rate)
+    expectEqual(rig.queue.format.sampleRate, rate)
     try rig.enqueue(64)
     try rig.queue.start(at: .frame(0))
     rig.cycle()
-    #expect(rig.samples == frames(0, 64))
+    expectEqual(rig.samples, frames(0, 64))
     let server = HandDrivenServer()
     server.failure = .notRunning("none")
     #expect(throws: QueueError.cannotStart(.notRunning("none"))) {
@@ -524,14 +529,14 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     try rig.queue.stop(atOnce: true)
     let taken = 300 * 64
     let expected = Int((Double(taken) * rate / deviceRate).rounded())
-    #expect(rig.samples.count == expected * channels)
+    expectEqual(rig.samples.count, expected * channels)
     var at: Int64 = 0
     for case .done(_, let count, let start) in rig.calls {
-      #expect(start == at)
+      expectEqual(start, at)
       at += Int64(count)
     }
-    #expect(at == expected)
-    #expect(rig.queue.statistics.underruns == 0)
+    expectTrue(at == expected)
+    expectEqual(rig.queue.statistics.underruns, 0)
     // Away from the ends of the stream.
     for channel in 0..<channels {
       var noise = 0.0
@@ -543,7 +548,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
         signal += ideal * ideal
         noise += (found - ideal) * (found - ideal)
       }
-      #expect(10 * log10(signal / noise) > 120)
+      expectTrue(10 * log10(signal / noise) > 120)
     }
   }
 
@@ -554,16 +559,17 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     try rig.queue.start(at: .frame(0))
     let stagingBuffers = RecordConverter.stagingBufferCount * RecordConverter.stagingFrames
     rig.cycle(stagingBuffers / 64)
-    #expect(rig.calls == [.running(true)])
+    expectEqual(rig.calls, [.running(true)])
     rig.cycle(100)
-    #expect(rig.calls == [.running(true), .underrun])
+    expectEqual(rig.calls, [.running(true), .underrun])
     // All kept frames come in one buffer, which ends at the gap. The next buffer starts after it.
     let a = try rig.enqueue(stagingBuffers)
     let b = try rig.enqueue(100)
     rig.settle()
     rig.cycle(40)
-    #expect(
-      rig.calls == [
+    expectEqual(
+      rig.calls,
+      [
         .running(true), .underrun, .done(a, frames: stagingBuffers / 2, at: 0),
         .done(b, frames: 100, at: Int64(stagingBuffers / 2 + 3200)),
       ])
@@ -578,13 +584,13 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     rig.cycle(32)
     try rig.queue.stop(atOnce: true)
     rig.settle()
-    #expect(
-      rig.calls == [.running(true), .done(a, frames: 10, at: 0), .underrun, .running(false)])
+    expectEqual(
+      rig.calls, [.running(true), .done(a, frames: 10, at: 0), .underrun, .running(false)])
     // The next run is not affected.
     try rig.queue.enqueue(a)
     try rig.queue.start()
     rig.cycle(32)
-    #expect(rig.calls.suffix(2) == [.running(true), .done(a, frames: 10, at: 0)])
+    expectEqual(rig.calls.suffix(2), [.running(true), .done(a, frames: 10, at: 0)])
   }
 
   // MARK: Device
@@ -593,35 +599,36 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
   func connections() throws {
     let one = try InputRig(.float(1))
     try one.queue.start()
-    #expect(one.server.clients[0].connections == ["in_1": ["system:capture_1"]])
+    expectEqual(one.server.clients[0].connections, ["in_1": ["system:capture_1"]])
     let three = try InputRig(.float(3))
     try three.queue.start()
-    #expect(
-      three.server.clients[0].connections == [
+    expectEqual(
+      three.server.clients[0].connections,
+      [
         "in_1": ["system:capture_1"], "in_2": ["system:capture_2"],
       ])
-    #expect(try three.queue.deviceChannels() == 2)
+    try expectEqual(three.queue.deviceChannels(), 2)
     let none = try InputRig(connections: .none)
     try none.queue.start()
-    #expect(none.server.clients[0].connections == [:])
+    expectEqual(none.server.clients[0].connections, [:])
     let wrong = try InputRig(connections: .ports(["nowhere:out"]))
     #expect(
       throws: QueueError.cannotStart(.noSuchSource(name: "nowhere:out", server: "by-hand"))
     ) {
       try wrong.queue.start()
     }
-    #expect(wrong.server.clients[0].isClosed)
+    expectTrue(wrong.server.clients[0].isClosed)
   }
 
   @Test("28: device time")
   func deviceTime() throws {
     let rig = try InputRig()
-    #expect(rig.queue.deviceTime == nil)
+    expectNil(rig.queue.deviceTime)
     try rig.queue.start(at: .frame(64))
     rig.cycle(2)
     let second = try rig.queue.deviceTime(of: .frame(48000))
-    #expect(second.frame == 48000 && abs(Int64(second.hostTime) - 1_000_000_000) < 1000)
-    #expect(rig.queue.currentFrame == 64)
+    expectTrue(second.frame == 48000 && abs(Int64(second.hostTime) - 1_000_000_000) < 1000)
+    expectEqual(rig.queue.currentFrame, 64)
   }
 
   @Test("30: the app is told of another device")
@@ -631,7 +638,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     let rig = try InputRig()
     try rig.queue.setDeviceUID(other.queue.deviceUID)
     rig.settle()
-    #expect(rig.changes == [.device])
+    expectEqual(rig.changes, [.device])
   }
 
   @Test func levels() throws {
@@ -639,10 +646,10 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     rig.server.hears = { frame, input in frame % 2 == 0 ? 0.5 : -0.5 }
     try rig.queue.start()
     rig.cycle()
-    #expect(rig.queue.levels == nil)
+    expectNil(rig.queue.levels)
     rig.queue.isMetering = true
     rig.cycle()
-    #expect(rig.queue.levels == [Level(peak: 0.5, rms: 0.5), Level(peak: 0.5, rms: 0.5)])
+    expectEqual(rig.queue.levels, [Level(peak: 0.5, rms: 0.5), Level(peak: 0.5, rms: 0.5)])
   }
 
   /// Random calls from four threads while cycles run: nothing hangs, no buffer is lost, and the times
@@ -677,17 +684,17 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
         }
       }
     }
-    #expect(group.wait(timeout: .now() + 120) == .success)
+    expectEqual(group.wait(timeout: .now() + 120), .success)
     isOver.value = true
     waitUntil { driver.isFinished }
     rig.onBuffer { _, _ in }
     try rig.queue.stop(atOnce: true)
     rig.settle()
-    #expect(rig.queue.state.read { $0.buffers.values.count { $0.isFree } } == ids.count)
-    #expect(
+    expectEqual(rig.queue.state.read { $0.buffers.values.count { $0.isFree } }, ids.count)
+    expectTrue(
       rig.queue.state.read {
         $0.waiting.isEmpty && $0.inRing.isEmpty && $0.part.stagingBuffers.isEmpty
       })
-    #expect(!rig.hasNested)
+    expectTrue(!rig.hasNested)
   }
 }

@@ -41,40 +41,40 @@ import Testing
     waitForLoss(rig)
     rig.settle()
     // The run goes on later: it is not over.
-    #expect(rig.calls == [.running(true), .done(first)])
-    #expect(rig.queue.isRunning && rig.queue.runs.over == 0)
+    expectEqual(rig.calls, [.running(true), .done(first)])
+    expectTrue(rig.queue.isRunning && rig.queue.runs.over == 0)
     #expect(throws: QueueError.invalidated) { try rig.queue.start() }
     // The queue's time stands still, and device time is translated as before.
-    #expect(rig.queue.currentFrame == 192 && rig.queue.deviceTime?.frame == 5_000_192)
+    expectTrue(rig.queue.currentFrame == 192 && rig.queue.deviceTime?.frame == 5_000_192)
     let later = try rig.queue.deviceTime(of: .frame(5_048_192))
-    #expect(abs(Int64(later.hostTime) - 105_170_666_000) < 1000_000)
-    #expect(try rig.queue.deviceTime(of: .hostTime(later.hostTime)).frame == 5_048_192)
-    #expect(rig.queue.statistics.lastedFrames == 192)
+    expectTrue(abs(Int64(later.hostTime) - 105_170_666_000) < 1000_000)
+    try expectEqual(rig.queue.deviceTime(of: .hostTime(later.hostTime)).frame, 5_048_192)
+    expectEqual(rig.queue.statistics.lastedFrames, 192)
 
     rig.server.comeBack(counter: 77)
     waitUntil { !rig.queue.isLost }
     rig.settle()
-    #expect(rig.queue.isRunning)
-    #expect(rig.calls == [.running(true), .done(first)])
-    let fresh = try #require(rig.server.clients.last)
-    #expect(rig.server.clients.count == 2 && fresh.name == "rig")
-    #expect(fresh.outputs.map(\.name) == ["out_1"])
-    #expect(fresh.connections == ["out_1": ["system:playback_1", "recorder:in"]])
+    expectTrue(rig.queue.isRunning)
+    expectEqual(rig.calls, [.running(true), .done(first)])
+    let fresh = try require(rig.server.clients.last)
+    expectTrue(rig.server.clients.count == 2 && fresh.name == "rig")
+    expectEqual(fresh.outputs.map(\.name), ["out_1"])
+    expectEqual(fresh.connections, ["out_1": ["system:playback_1", "recorder:in"]])
     rig.cycle(6)
     let heard = client.samples[0] + fresh.samples[0]
-    #expect(Array(heard.prefix(500)) == ramp(500).map { $0 / 2 })
-    #expect(rig.calls.last == .done(second))
-    #expect(rig.queue.currentFrame == 576)
+    expectEqual(Array(heard.prefix(500)), ramp(500).map { $0 / 2 })
+    expectEqual(rig.calls.last, .done(second))
+    expectEqual(rig.queue.currentFrame, 576)
     let statistics = rig.queue.statistics
-    #expect(statistics.restarts == 1)
-    #expect(statistics.starvedFrames == 76)
-    #expect(statistics.portNames == ["out_1"])
+    expectEqual(statistics.restarts, 1)
+    expectEqual(statistics.starvedFrames, 76)
+    expectEqual(statistics.portNames, ["out_1"])
     // Calls work as before.
     try rig.enqueue(ramp(10))
     try rig.queue.stopAfterPlaying()
     rig.cycle()
-    #expect(rig.calls.last == .running(false))
-    #expect(rig.queue.statistics.lastedFrames == 586)
+    expectEqual(rig.calls.last, .running(false))
+    expectEqual(rig.queue.statistics.lastedFrames, 586)
   }
 
   /// Also if the device that lost the server is disposed of before the server is back.
@@ -88,15 +88,15 @@ import Testing
     try rig.queue.start()
     rig.cycle()
     goAndReturn(rig)
-    #expect(lines.withLock { $0 } == [away, back])
+    expectEqual(lines.withLock { $0 }, [away, back])
     rig.server.goAway()
     waitForLoss(rig)
     try rig.queue.dispose(afterPlaying: false)
-    #expect(lines.withLock { $0 } == [away, back, away])
+    expectEqual(lines.withLock { $0 }, [away, back, away])
     rig.server.comeBack()
     let next = try Rig(server: rig.server)
     try next.queue.start()
-    #expect(lines.withLock { $0 } == [away, back, away, back])
+    expectEqual(lines.withLock { $0 }, [away, back, away, back])
     withExtendedLifetime(next) {}
   }
 
@@ -114,13 +114,13 @@ import Testing
     // A stop stays one, and hands every buffer back.
     let (stopped, ids) = try rigWithoutServer()
     try stopped.queue.stop()
-    #expect(stopped.doneBuffers == ids)
+    expectEqual(stopped.doneBuffers, ids)
     stopped.settle()
-    #expect(!stopped.queue.isRunning && stopped.calls.contains(.running(false)))
+    expectTrue(!stopped.queue.isRunning && stopped.calls.contains(.running(false)))
     stopped.server.comeBack(counter: 9)
     waitUntil { !stopped.queue.isLost }
     stopped.cycle(3)
-    #expect(stopped.output == silence(192) && !stopped.queue.isRunning)
+    expectTrue(stopped.output == silence(192) && !stopped.queue.isRunning)
     try stopped.enqueue(ramp(4800))
     try stopped.queue.start()
     waitUntil {
@@ -131,7 +131,7 @@ import Testing
     // Reset hands them back, too, and the run goes on with what is enqueued meanwhile.
     let (reset, old) = try rigWithoutServer()
     try reset.queue.reset()
-    #expect(reset.doneBuffers == old)
+    expectEqual(reset.doneBuffers, old)
     try reset.queue.change(ParameterChanges(volume: 0.5))
     let new = try reset.enqueue([Float](repeating: 1, count: 4800))
     try reset.queue.flush()
@@ -142,8 +142,8 @@ import Testing
       reset.cycle()
       return reset.calls.last == .running(false)
     }
-    #expect(reset.doneBuffers == old + [new])
-    #expect(reset.output.contains { abs($0 - 0.5) < 0.01 })
+    expectEqual(reset.doneBuffers, old + [new])
+    expectTrue(reset.output.contains { abs($0 - 0.5) < 0.01 })
 
     // A pause lasts until a start.
     let (paused, _) = try rigWithoutServer()
@@ -151,7 +151,7 @@ import Testing
     paused.server.comeBack(counter: 9)
     waitUntil { !paused.queue.isLost }
     paused.cycle(3)
-    #expect(paused.output == silence(192) && paused.queue.isRunning)
+    expectTrue(paused.output == silence(192) && paused.queue.isRunning)
     try paused.queue.start()
     waitUntil {
       paused.cycle()
@@ -172,16 +172,16 @@ import Testing
     rig.server.otherInputs = []
     rig.server.comeBack()
     waitUntil { !rig.queue.isLost }
-    let fresh = try #require(rig.server.clients.last)
-    #expect(fresh.connections == ["out_1": ["system:playback_1"]])
+    let fresh = try require(rig.server.clients.last)
+    expectEqual(fresh.connections, ["out_1": ["system:playback_1"]])
     rig.server.otherInputs = ["another:in", "recorder:in"]
     waitUntil { fresh.connections(of: "out_1").count == 2 }
-    #expect(fresh.connections == ["out_1": ["system:playback_1", "recorder:in"]])
+    expectEqual(fresh.connections, ["out_1": ["system:playback_1", "recorder:in"]])
     // The queue still requests the connection if the server goes away before the port appears.
     rig.server.otherInputs = []
     goAndReturn(rig)
     goAndReturn(rig)
-    #expect(rig.server.clients.last?.connections == ["out_1": ["system:playback_1"]])
+    expectEqual(rig.server.clients.last?.connections, ["out_1": ["system:playback_1"]])
     rig.server.otherInputs = ["recorder:in"]
     waitUntil { rig.server.clients.last?.connections(of: "out_1").count == 2 }
   }
@@ -199,11 +199,11 @@ import Testing
     rig.cycle(3, frames: 1000)
     for channel in 0..<2 {
       let heard = rig.server.clients.flatMap { $0.samples[channel] }
-      #expect(Array(heard.prefix(frames)) == (0..<frames).map { Float(2 * $0 + channel) })
+      expectEqual(Array(heard.prefix(frames)), (0..<frames).map { Float(2 * $0 + channel) })
     }
-    #expect(rig.queue.statistics.restarts == 5)
-    #expect(rig.server.clients.dropLast().allSatisfy { $0.isClosed })
-    #expect(rig.calls.filter { $0 == .running(true) }.count == 1)
+    expectEqual(rig.queue.statistics.restarts, 5)
+    expectTrue(rig.server.clients.dropLast().allSatisfy { $0.isClosed })
+    expectEqual(rig.calls.filter { $0 == .running(true) }.count, 1)
   }
 
   @Test("34: a paused queue comes back paused")
@@ -216,11 +216,11 @@ import Testing
     rig.cycle()
     goAndReturn(rig, counter: 9)
     rig.cycle(2)
-    #expect(rig.output == silence(128))
+    expectEqual(rig.output, silence(128))
     try rig.queue.start()
     rig.cycle()
-    #expect(rig.output == silence(128) + ramp(64, from: 65))
-    #expect(rig.queue.currentFrame == 128)
+    expectEqual(rig.output, silence(128) + ramp(64, from: 65))
+    expectEqual(rig.queue.currentFrame, 128)
   }
 
   @Test("34: what was disposed of while the server was gone does not come back")
@@ -236,7 +236,7 @@ import Testing
       rig.server.comeBack()
       // Longer than the device would take.
       usleep(1_200_000)
-      #expect(rig.server.clients.count == 1)
+      expectEqual(rig.server.clients.count, 1)
       #expect(throws: QueueError.disposed) { try rig.queue.start() }
     }
   }
@@ -271,11 +271,11 @@ import Testing
     server.comeBack(counter: 1 << 30)
     waitUntil { !first.queue.isLost && !second.queue.isLost }
     server.cycle(frames: 100)
-    #expect(server.clients.count == 2)
+    expectEqual(server.clients.count, 2)
     let client = server.clients[1]
-    #expect(client.outputs.map(\.name) == ["out_1", "out_2", "2_out_1"])
-    for samples in client.samples { #expect(samples == ramp(100, from: 91)) }
-    #expect(second.queue.deviceUID == first.queue.deviceUID)
+    expectEqual(client.outputs.map(\.name), ["out_1", "out_2", "2_out_1"])
+    for samples in client.samples { expectEqual(samples, ramp(100, from: 91)) }
+    expectEqual(second.queue.deviceUID, first.queue.deviceUID)
   }
 
   @Test("34: a start that was to come comes at its time")
@@ -287,8 +287,8 @@ import Testing
     rig.cycle()
     goAndReturn(rig, counter: 400)
     rig.cycle(3)
-    #expect(rig.output == silence(100) + ramp(92))
-    #expect(rig.queue.statistics.beganAt == 500)
+    expectEqual(rig.output, silence(100) + ramp(92))
+    expectEqual(rig.queue.statistics.beganAt, 500)
   }
 
   @Test("34: missed cycles are not counted over a restart")
@@ -300,11 +300,11 @@ import Testing
     goAndReturn(rig, counter: 100_000)
     rig.server.miss(frames: 5000)
     rig.cycle()
-    #expect(rig.output == ramp(64, from: 65))
+    expectEqual(rig.output, ramp(64, from: 65))
     // Later frames are.
     rig.server.miss(frames: 10)
     rig.cycle()
-    #expect(Array(rig.output.suffix(64)) == ramp(64, from: 139))
+    expectEqual(Array(rig.output.suffix(64)), ramp(64, from: 139))
   }
 
   // MARK: Rates
@@ -351,11 +351,11 @@ import Testing
     func check(atBegin: Int, atEnd: Int = 0) {
       let heard = rig.output
       let end = min(heard.count, Int((2 - seconds) * rate))
-      #expect(
+      expectTrue(
         error(heard[..<end], from: seconds, rate: rate, atBegin: atBegin, atEnd: atEnd) < 1e-4)
       // The queue's time follows the signal, up to the end of the run.
       seconds += Double(heard.count) / rate
-      #expect(rig.queue.currentFrame.map { abs($0 - seconds * source) < 4 } ?? (atEnd > 0))
+      expectTrue(rig.queue.currentFrame.map { abs($0 - seconds * source) < 4 } ?? (atEnd > 0))
     }
     _ = try rig.queue.prime(frames: 0)
     try rig.queue.start()
@@ -365,15 +365,15 @@ import Testing
       let changes = other != rate
       goAndReturn(rig, sampleRate: other)
       rate = other
-      #expect(rig.queue.state.read { $0.device!.client.sampleRate } == other)
+      expectEqual(rig.queue.state.read { $0.device!.client.sampleRate }, other)
       play(i == others.count - 1 ? Int((2 - seconds) * rate) / 512 + 3 : 20)
       check(atBegin: changes ? 400 : 0, atEnd: i == others.count - 1 ? 400 : 0)
     }
-    #expect(rig.doneBuffers == ids)
-    #expect(rig.calls.last == .running(false))
-    #expect(rig.queue.statistics.starvedFrames == 0)
+    expectEqual(rig.doneBuffers, ids)
+    expectEqual(rig.calls.last, .running(false))
+    expectEqual(rig.queue.statistics.starvedFrames, 0)
     let lasted = Double(rig.queue.statistics.lastedFrames) / rate
-    #expect(abs(lasted - 2) < 0.0005)
+    expectTrue(abs(lasted - 2) < 0.0005)
   }
 
   @Test("34: a server that changes its rate while it runs")
@@ -383,15 +383,15 @@ import Testing
     try rig.queue.start()
     rig.cycle(10, frames: 512)
     rig.server.changeRate(to: 96000)
-    let device = try #require(rig.queue.state.read { $0.device })
+    let device = try require(rig.queue.state.read { $0.device })
     waitUntil { device.rateChanges == 1 && !rig.queue.isLost }
-    #expect(rig.server.clients.count == 1)
+    expectEqual(rig.server.clients.count, 1)
     rig.settle()
     _ = try rig.queue.prime(frames: 4096)
     rig.cycle(10, frames: 512)
     // The same client has output 5,120 frames before.
-    #expect(error(rig.output[5120...], from: 5120 / 48000, rate: 96000) < 1e-4)
-    #expect(device.restarts == 0)
+    expectTrue(error(rig.output[5120...], from: 5120 / 48000, rate: 96000) < 1e-4)
+    expectEqual(device.restarts, 0)
   }
 
   @Test("34: several runs in the ring are carried over, too")
@@ -409,15 +409,15 @@ import Testing
     goAndReturn(rig, sampleRate: 96000)
     waitUntil { rig.queue.state.read { $0.waiting.isEmpty && !$0.isConverting } }
     rig.cycle(40, frames: 512)
-    #expect(rig.calls.filter { $0 == .running(false) }.count == 3)
-    #expect(rig.doneBuffers.count == 3)
+    expectEqual(rig.calls.filter { $0 == .running(false) }.count, 3)
+    expectEqual(rig.doneBuffers.count, 3)
     // The second and third run are complete.
     let restSeconds: Double = 0.05 - 1024 / 44100
     let rest = Int((restSeconds * 96000).rounded())
     let heard = rig.output
     for run in 0..<2 {
       let begin = rest + run * 4800
-      #expect(error(heard[begin..<(begin + 4800)], from: 0, rate: 96000, atEnd: 400) < 1e-3)
+      expectTrue(error(heard[begin..<(begin + 4800)], from: 0, rate: 96000, atEnd: 400) < 1e-3)
     }
   }
 
@@ -437,31 +437,31 @@ import Testing
       steps.value.append(
         "\(connections["out_1"]?.count ?? 0) \(connections["out_2"]?.count ?? 0) \(left)")
     }
-    let device = try #require(rig.queue.state.read { $0.device })
+    let device = try require(rig.queue.state.read { $0.device })
     rig.queue.state.change { $0.part.needsSecondPort = true }
     try rig.queue.openSecondPort(of: device)
     // The voice knows of the switch before the first port loses its connection.
-    #expect(steps.value == ["2 1 silent", "1 1 left 1"])
-    #expect(cue_rt_port_connections(rig.queue.memory.ports[1]) == 1)
-    #expect(client.outputs.map(\.name) == ["out_1", "out_2"])
-    #expect(
-      client.connections == ["out_1": ["system:playback_1"], "out_2": ["system:playback_2"]])
+    expectEqual(steps.value, ["2 1 silent", "1 1 left 1"])
+    expectEqual(cue_rt_port_connections(rig.queue.memory.ports[1]), 1)
+    expectEqual(client.outputs.map(\.name), ["out_1", "out_2"])
+    expectEqual(
+      client.connections, ["out_1": ["system:playback_1"], "out_2": ["system:playback_2"]])
     let statistics = rig.queue.statistics
-    #expect(statistics.portNames == ["out_1", "out_2"])
-    #expect(statistics.connections == [["system:playback_1"], ["system:playback_2"]])
+    expectEqual(statistics.portNames, ["out_1", "out_2"])
+    expectEqual(statistics.connections, [["system:playback_1"], ["system:playback_2"]])
     // The second port returns with the others.
     client.onRewire = nil
     goAndReturn(rig)
-    let fresh = try #require(rig.server.clients.last)
-    #expect(fresh.outputs.map(\.name) == ["out_1", "out_2"])
-    #expect(
-      fresh.connections == ["out_1": ["system:playback_1"], "out_2": ["system:playback_2"]])
-    #expect(cue_rt_port_connections(rig.queue.memory.ports[1]) == 1)
+    let fresh = try require(rig.server.clients.last)
+    expectEqual(fresh.outputs.map(\.name), ["out_1", "out_2"])
+    expectEqual(
+      fresh.connections, ["out_1": ["system:playback_1"], "out_2": ["system:playback_2"]])
+    expectEqual(cue_rt_port_connections(rig.queue.memory.ports[1]), 1)
     rig.cycle()
-    #expect(fresh.samples[0] == ramp(64, from: 65))
+    expectEqual(fresh.samples[0], ramp(64, from: 65))
     // There is only one.
     #expect(throws: ServerError.self) { try device.addSecondPort(to: rig.queue.memory) }
     try rig.queue.dispose(afterPlaying: false)
-    #expect(fresh.outputs.allSatisfy { $0.isRemoved } || fresh.isClosed)
+    expectTrue(fresh.outputs.allSatisfy { $0.isRemoved } || fresh.isClosed)
   }
 }

@@ -81,7 +81,7 @@ final class Rig: DrivenQueue, Sendable {
     let isQuiet: Void? = queue.state.wait(seconds: 20) {
       $0.notices.isEmpty && $0.delivering == nil ? () : nil
     }
-    #expect(isQuiet != nil, "callbacks do not come to an end")
+    expectTrue(isQuiet != nil, "callbacks do not come to an end")
   }
 
   /// The output of the queue's first port.

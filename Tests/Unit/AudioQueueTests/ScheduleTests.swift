@@ -34,8 +34,8 @@ import Testing
     let expected =
       ramp(90, from: 11) + ramp(75, from: 1000) + [2099, 4001]
       + silence(rig.output.count - 167)
-    #expect(rig.output == expected)
-    #expect(rig.doneBuffers.count == 5)
+    expectEqual(rig.output, expected)
+    expectEqual(rig.doneBuffers.count, 5)
   }
 
   @Test("18: more than there is cannot be trimmed")
@@ -59,7 +59,7 @@ import Testing
       try enqueue(rig, ramp(10), trim: (11, 0), changing: ParameterChanges(pan: 1))
     }
     try enqueue(rig, ramp(10))
-    #expect(rig.queue.statistics.portNames == ["out_1"])
+    expectEqual(rig.queue.statistics.portNames, ["out_1"])
   }
 
   // MARK: Start times
@@ -67,20 +67,20 @@ import Testing
   @Test("18: a start time is exact, and the time before it silent", arguments: [1, 17, 64, 300])
   func startTimes(period: Int) throws {
     let rig = try Rig()
-    #expect(try enqueue(rig, ramp(50), at: 0) == 0)
-    #expect(try enqueue(rig, ramp(50, from: 100), trim: (10, 0), at: 77) == 77)
+    try expectEqual(enqueue(rig, ramp(50), at: 0), 0)
+    try expectEqual(enqueue(rig, ramp(50, from: 100), trim: (10, 0), at: 77), 77)
     // The start time has passed, so the buffer follows at once.
-    #expect(try enqueue(rig, ramp(50, from: 200), at: 100) == 117)
-    #expect(try enqueue(rig, ramp(5, from: 300)) == 167)
-    #expect(try enqueue(rig, ramp(5, from: 400), at: 256) == 256)
+    try expectEqual(enqueue(rig, ramp(50, from: 200), at: 100), 117)
+    try expectEqual(enqueue(rig, ramp(5, from: 300)), 167)
+    try expectEqual(enqueue(rig, ramp(5, from: 400), at: 256), 256)
     try rig.queue.start(at: .frame(3))
     rig.cycle(300 / period + 1, frames: period)
     let run =
       ramp(50) + silence(27) + ramp(40, from: 110) + ramp(50, from: 200) + ramp(5, from: 300)
       + silence(84) + ramp(5, from: 400)
-    #expect(rig.output == silence(3) + run + silence(rig.output.count - 264))
+    expectEqual(rig.output, silence(3) + run + silence(rig.output.count - 264))
     // Waiting for a start time is no starvation; only the time after the last buffer is.
-    #expect(rig.queue.statistics.starvations == 1)
+    expectEqual(rig.queue.statistics.starvations, 1)
   }
 
   @Test("17, 18: start times must not go back; a refused buffer changes nothing")
@@ -91,10 +91,10 @@ import Testing
     #expect(throws: QueueError.startsOutOfOrder) {
       _ = try rig.queue.enqueue(id, bytes: 4, OutputQueue.Schedule(start: 9))
     }
-    #expect(try rig.queue.enqueue(id, bytes: 4, OutputQueue.Schedule(start: 10)) == 11)
+    try expectEqual(rig.queue.enqueue(id, bytes: 4, OutputQueue.Schedule(start: 10)), 11)
     try rig.queue.start(at: .frame(0))
     rig.cycle()
-    #expect(rig.output == silence(10) + [1, 2] + silence(52))
+    expectEqual(rig.output, silence(10) + [1, 2] + silence(52))
   }
 
   @Test(
@@ -112,15 +112,15 @@ import Testing
     _ = try rig.queue.prime(frames: 0)
     try rig.queue.start(at: .frame(0))
     rig.cycle(3)
-    #expect(rig.doneBuffers == [1])
+    expectEqual(rig.doneBuffers, [1])
     // Its start time has also passed, so it starts as soon as possible.
     let begin = try rig.queue.enqueue(waiting, bytes: 4, OutputQueue.Schedule(start: 20))
-    #expect(begin == Int64(192 * rate / 48000))
+    expectEqual(begin, Int64(192 * rate / 48000))
     // A later buffer must not start before waiting ones. A converter has already taken those.
     if rate == 48000 {
       #expect(throws: QueueError.startsOutOfOrder) { try enqueue(rig, [8], at: 19) }
     }
-    #expect(try enqueue(rig, [8], at: 1000) == 1000)
+    try expectEqual(enqueue(rig, [8], at: 1000), 1000)
   }
 
   @Test("17: a start that no device comes to is refused", arguments: [8000, 44100, 48000.0])
@@ -136,14 +136,14 @@ import Testing
     // The latest accepted start time and the buffer after it.
     let latest = Int64(seconds * rate)
     try rig.queue.start(at: .frame(0))
-    #expect(try rig.queue.enqueue(id, bytes: 40, OutputQueue.Schedule(start: latest)) == latest)
+    try expectEqual(rig.queue.enqueue(id, bytes: 40, OutputQueue.Schedule(start: latest)), latest)
     try rig.enqueue(ramp(10))
     let isQuiet: Void? = rig.queue.state.wait(seconds: 20) {
       ($0.waiting.isEmpty || $0.converter == nil) && !$0.isConverting ? () : nil
     }
-    #expect(isQuiet != nil)
+    expectTrue(isQuiet != nil)
     rig.server.cycle(frames: 64)
-    #expect(rig.output == silence(64))
+    expectEqual(rig.output, silence(64))
   }
 
   @Test("18: each run counts its own time, and a reset forgets the order")
@@ -151,19 +151,19 @@ import Testing
     let rig = try Rig()
     try enqueue(rig, [1], at: 20)
     try rig.queue.stopAfterPlaying()
-    #expect(try enqueue(rig, [2], at: 5) == 5)
+    try expectEqual(enqueue(rig, [2], at: 5), 5)
     try rig.queue.start(at: .frame(0))
     try rig.queue.start()
     rig.cycle()
     // The second run starts on the frame after the first, frame 21.
-    #expect(rig.output == silence(20) + [1] + silence(5) + [2] + silence(37))
+    expectEqual(rig.output, silence(20) + [1] + silence(5) + [2] + silence(37))
 
     try enqueue(rig, [3], at: 1000)
     try rig.queue.reset()
     // 64 - 21 frames of the run have passed.
-    #expect(try enqueue(rig, [4], at: 50) == 50)
+    try expectEqual(enqueue(rig, [4], at: 50), 50)
     rig.cycle()
-    #expect(Array(rig.output[64...]) == silence(7) + [4] + silence(56))
+    expectEqual(Array(rig.output[64...]), silence(7) + [4] + silence(56))
   }
 
   @Test("12, 18: a start time that passed while the queue ran dry is as soon as can be")
@@ -171,10 +171,10 @@ import Testing
     let rig = try Rig()
     try rig.queue.start(at: .frame(0))
     rig.cycle()
-    #expect(try enqueue(rig, [1], at: 10) == 64)
-    #expect(try enqueue(rig, [2], at: 100) == 100)
+    try expectEqual(enqueue(rig, [1], at: 10), 64)
+    try expectEqual(enqueue(rig, [2], at: 100), 100)
     rig.cycle()
-    #expect(rig.output == silence(64) + [1] + silence(35) + [2] + silence(27))
+    expectEqual(rig.output, silence(64) + [1] + silence(35) + [2] + silence(27))
   }
 
   @Test("10, 18: while the queue is paused a scheduled buffer waits with it")
@@ -188,7 +188,7 @@ import Testing
     rig.cycle()
     try rig.queue.start()
     rig.cycle()
-    #expect(rig.output == [1] + silence(127) + silence(6) + [2] + silence(57))
+    expectEqual(rig.output, [1] + silence(127) + silence(6) + [2] + silence(57))
   }
 
   @Test("14, 18: missed cycles count for start times too")
@@ -201,7 +201,7 @@ import Testing
     rig.server.miss(frames: 36)
     rig.cycle()
     // The first five of the ten frames fall into the frames that were not heard.
-    #expect(rig.output == [1] + silence(63) + ramp(5, from: 7) + silence(59))
+    expectEqual(rig.output, [1] + silence(63) + ramp(5, from: 7) + silence(59))
   }
 
   // MARK: Parameters
@@ -215,12 +215,12 @@ import Testing
     try enqueue(rig, ramp(30), at: 100, changing: ParameterChanges(volume: 2))
     try rig.queue.start(at: .frame(0))
     rig.cycle(60 / period, frames: period)
-    #expect(rig.queue.parameters.volume == (rig.output.count > 30 ? 0.3 : 1))
+    expectEqual(rig.queue.parameters.volume, (rig.output.count > 30 ? 0.3 : 1))
     rig.cycle(140 / period + 1, frames: period)
     let quiet = ramp(30).map { $0 * 0.3 }
     let expected = ramp(30) + quiet + quiet + silence(10) + ramp(30)
-    #expect(rig.output == expected + silence(rig.output.count - 130))
-    #expect(rig.queue.parameters.volume == 1)
+    expectEqual(rig.output, expected + silence(rig.output.count - 130))
+    expectEqual(rig.queue.parameters.volume, 1)
   }
 
   /// Returns the gain of each frame of a ramp.
@@ -240,14 +240,14 @@ import Testing
     try rig.queue.change(ParameterChanges(rampSeconds: 0.01))
     try rig.queue.change(ParameterChanges(volume: 1))
     // The change waits for the run. Until then the old value is in effect.
-    #expect(rig.queue.parameters.volume == 0)
+    expectEqual(rig.queue.parameters.volume, 0)
     try rig.queue.start(at: .frame(Int64(4 * period)))
     rig.cycle(1400 / period + 4, frames: period)
     let run = gains(2000, from: 0, to: 1, over: 480)
     let played = rig.output.count - 4 * period
-    #expect(rig.output == silence(4 * period) + run.prefix(played))
-    #expect(rig.queue.parameters.volume == 1)
-    #expect(rig.queue.parameters.rampSeconds == 0.01)
+    expectEqual(rig.output, silence(4 * period) + run.prefix(played))
+    expectEqual(rig.queue.parameters.volume, 1)
+    expectEqual(rig.queue.parameters.rampSeconds, 0.01)
   }
 
   @Test("19: a ramp may turn round in the middle, and the value in force can be read there")
@@ -258,12 +258,12 @@ import Testing
     try rig.queue.change(ParameterChanges(volume: 0))
     try rig.queue.start(at: .frame(0))
     rig.cycle(1, frames: 100)
-    #expect(rig.queue.parameters.volume == 0.5)
+    expectEqual(rig.queue.parameters.volume, 0.5)
     try rig.queue.change(ParameterChanges(volume: 1))
     rig.cycle(1, frames: 300)
     let expected =
       gains(100, from: 1, to: 0, over: 200) + gains(300, from: 0.5, to: 1, over: 200)
-    #expect(rig.output == expected)
+    expectEqual(rig.output, expected)
   }
 
   @Test("19: a ramp stands still with the queue, and goes on while it is dry")
@@ -276,7 +276,7 @@ import Testing
     rig.cycle()
     try rig.queue.pause()
     rig.cycle(2)
-    #expect(rig.queue.parameters.volume == 0.75)
+    expectEqual(rig.queue.parameters.volume, 0.75)
     try rig.queue.start()
     rig.cycle()  // runs dry
     try rig.enqueue([Float](repeating: 1, count: 64))
@@ -285,7 +285,7 @@ import Testing
     var expected = Array(ramp[..<64])
     expected += silence(192)
     expected += ramp[128...]
-    #expect(rig.output == expected)
+    expectEqual(rig.output, expected)
   }
 
   @Test("18, 19: a buffer may begin a ramp of its own")
@@ -296,7 +296,7 @@ import Testing
     try enqueue(rig, [Float](repeating: 1, count: 10), changing: changes)
     try rig.queue.start(at: .frame(0))
     rig.cycle(20, frames: 1)
-    #expect(rig.output == [1, 1, 1, 1, 0.75, 0.5, 0.25] + silence(13))
+    expectEqual(rig.output, [1, 1, 1, 1, 0.75, 0.5, 0.25] + silence(13))
   }
 
   @Test("19: volume, ramp and pan on every format", arguments: PCMFormat.all(channels: 2))
@@ -313,7 +313,7 @@ import Testing
     try enqueue(changing: ParameterChanges(volume: 0.9, rampSeconds: 128 / 48000, pan: -0.75))
     try rig.queue.start(at: .frame(0))
     rig.cycle(10)
-    let outputs = try #require(rig.server.clients.first?.samples)
+    let outputs = try require(rig.server.clients.first?.samples)
     let ramp = gains(300, from: 0.3, to: 0.9, over: 128)
     for (channel, balance) in [(0.75, 1.0), (1.0, 0.25)].enumerated() {
       let source = noise.channels[channel]
@@ -322,13 +322,13 @@ import Testing
       let second = source.indices.map { i in
         i < 128 ? source[i] * Float(balance.1) * ramp[i] : 0
       }
-      #expect(Array(outputs[channel][..<300]) == first)
+      expectEqual(Array(outputs[channel][..<300]), first)
       for i in 0..<128 {
-        #expect(abs(outputs[channel][300 + i] - second[i]) <= abs(second[i]) * 0x1p-23)
+        expectTrue(abs(outputs[channel][300 + i] - second[i]) <= abs(second[i]) * 0x1p-23)
       }
       for i in 128..<300 {
         let expected = source[i] * Float(balance.1) * 0.9
-        #expect(abs(outputs[channel][300 + i] - expected) <= abs(expected) * 0x1p-22)
+        expectTrue(abs(outputs[channel][300 + i] - expected) <= abs(expected) * 0x1p-22)
       }
     }
   }
@@ -341,12 +341,12 @@ import Testing
   func pan(value: Float, left: Float, right: Float) throws {
     let rig = try Rig(.float(2))
     try rig.queue.change(ParameterChanges(pan: value))
-    #expect(rig.queue.parameters.pan == min(max(value, -1), 1))
+    expectEqual(rig.queue.parameters.pan, min(max(value, -1), 1))
     try rig.enqueue([1, 10, 2, 20, 3, 30])
     try rig.queue.start(at: .frame(0))
     rig.cycle(1, frames: 3)
-    let outputs = try #require(rig.server.clients.first?.samples)
-    #expect(outputs == [[left, 2 * left, 3 * left], [10 * right, 20 * right, 30 * right]])
+    let outputs = try require(rig.server.clients.first?.samples)
+    expectEqual(outputs, [[left, 2 * left, 3 * left], [10 * right, 20 * right, 30 * right]])
   }
 
   @Test("19: more than two channels ignore pan")
@@ -356,7 +356,7 @@ import Testing
     try rig.enqueue([1, 2, 3])
     try rig.queue.start(at: .frame(0))
     rig.cycle(1, frames: 1)
-    #expect(rig.server.clients.first?.samples == [[1], [2], [3]])
+    expectEqual(rig.server.clients.first?.samples, [[1], [2], [3]])
   }
 
   @Test("very many changes between two cycles are all taken")
@@ -366,8 +366,8 @@ import Testing
     try rig.queue.start(at: .frame(0))
     for i in 0..<5000 { try rig.queue.change(ParameterChanges(volume: Float(i % 100) / 100)) }
     try rig.queue.change(ParameterChanges(volume: 0.625))
-    #expect(rig.queue.parameters.volume == 0.625)
+    expectEqual(rig.queue.parameters.volume, 0.625)
     rig.cycle()
-    #expect(rig.output == [Float](repeating: 0.625, count: 64))
+    expectEqual(rig.output, [Float](repeating: 0.625, count: 64))
   }
 }

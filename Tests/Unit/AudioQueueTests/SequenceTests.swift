@@ -24,14 +24,14 @@ import Timeline
       }
       if !starts { try rig.queue.stopAfterPlaying() }
       rig.cycle(10)
-      #expect(rig.queue.isRunning == starts)
-      #expect(rig.output == ramp(100) + silence(604))
+      expectEqual(rig.queue.isRunning, starts)
+      expectEqual(rig.output, ramp(100) + silence(604))
       // Nothing is left for the next run.
       try rig.queue.stop()
       try rig.enqueue(ramp(10))
       try rig.queue.start()
       rig.cycle(3)
-      #expect(rig.queue.isRunning)
+      expectTrue(rig.queue.isRunning)
     }
   }
 
@@ -44,7 +44,7 @@ import Timeline
       try rig.queue.stopAfterPlaying()
     }
     try rig.queue.start()
-    let device = try #require(rig.queue.state.read { $0.device })
+    let device = try require(rig.queue.state.read { $0.device })
     // The event thread cannot read events meanwhile.
     try device.attachments.withLock { _ in
       rig.server.cycle(frames: 64)
@@ -52,8 +52,8 @@ import Timeline
     }
     rig.settle()
     rig.cycle(3)
-    #expect(!rig.queue.isRunning)
-    #expect(rig.queue.hasEnded)
+    expectTrue(!rig.queue.isRunning)
+    expectTrue(rig.queue.hasEnded)
   }
 
   @Test("7: Stop(false) and Start before the first cycle leave the queue running")
@@ -65,8 +65,8 @@ import Timeline
     try rig.queue.start()
     try rig.enqueue(ramp(10, from: 11))
     rig.cycle(4)
-    #expect(rig.queue.isRunning)
-    #expect(rig.output == ramp(20) + silence(236))
+    expectTrue(rig.queue.isRunning)
+    expectEqual(rig.output, ramp(20) + silence(236))
   }
 
   @Test("6: Reset between two ends keeps both")
@@ -81,8 +81,8 @@ import Timeline
     try rig.queue.stopAfterPlaying()
     try rig.queue.reset()
     rig.cycle(6)
-    #expect(!rig.queue.isRunning)
-    #expect(rig.output == ramp(64) + silence(384))
+    expectTrue(!rig.queue.isRunning)
+    expectEqual(rig.output, ramp(64) + silence(384))
   }
 
   @Test("10: Pause between two runs holds the second one back")
@@ -97,10 +97,10 @@ import Timeline
     rig.cycle()
     try rig.queue.pause()
     rig.cycle(20)
-    #expect(rig.output == ramp(64) + silence(64 * 21))
+    expectEqual(rig.output, ramp(64) + silence(64 * 21))
     try rig.queue.start()
     rig.cycle()
-    #expect(Array(rig.output.suffix(64)) == ramp(64, from: 65))
+    expectEqual(Array(rig.output.suffix(64)), ramp(64, from: 65))
   }
 
   @Test("8: Dispose(false) plays the run that is to follow too")
@@ -120,7 +120,7 @@ import Timeline
       usleep(20_000)
     }
     waitUntil { rig.server.clients[0].isClosed }
-    #expect(Array(rig.output.prefix(200)) == ramp(200))
+    expectEqual(Array(rig.output.prefix(200)), ramp(200))
   }
 
   @Test("8: a queue that is let go of without disposal takes its memory out of the cycle")
@@ -130,7 +130,7 @@ import Timeline
       .float(1), options: OutputQueue.Options(clientName: "loose"), server: server,
       callingBackOn: .ownThread,
       OutputQueue.Handlers(bufferDone: { _, _ in }, changed: { _, _ in }))
-    let buffer = try #require(queue).allocateBuffer(capacity: 4096)
+    let buffer = try require(queue).allocateBuffer(capacity: 4096)
     try queue?.enqueue(buffer.id, bytes: 4096)
     try queue?.start()
     server.cycle(frames: 64)
@@ -151,12 +151,12 @@ import Timeline
       _ = try rig.queue.prime(frames: 0)
       try rig.queue.start(at: .frame(0))
       rig.cycle(30)
-      #expect(!rig.queue.isRunning && rig.doneBuffers == [1, 2])
+      expectTrue(!rig.queue.isRunning && rig.doneBuffers == [1, 2])
       return rig.output
     }
     let flushed = try played(flushing: true, openFirst: true)
-    #expect(try played(flushing: true, openFirst: false) == flushed)
-    #expect(try played(flushing: false, openFirst: false) != flushed)
+    try expectEqual(played(flushing: true, openFirst: false), flushed)
+    expectTrue(try played(flushing: false, openFirst: false) != flushed)
   }
 
   @Test("15: a Flush that no converter needs leaves nothing behind")
@@ -167,11 +167,11 @@ import Timeline
     try rig.queue.flush()
     try rig.enqueue(ramp(10, from: 11))
     try rig.queue.flush()
-    #expect(try rig.queue.prime(frames: 0) == 20)
+    try expectEqual(rig.queue.prime(frames: 0), 20)
     try rig.queue.start(at: .frame(0))
     rig.cycle()
-    #expect(rig.output == ramp(20) + silence(44))
-    #expect(rig.queue.state.read { $0.waiting.isEmpty && $0.inRing.isEmpty })
+    expectEqual(rig.output, ramp(20) + silence(44))
+    expectTrue(rig.queue.state.read { $0.waiting.isEmpty && $0.inRing.isEmpty })
   }
 
   @Test("9: Flush after Stop(false) puts nothing behind the end")
@@ -183,7 +183,7 @@ import Timeline
     try rig.queue.stopAfterPlaying()
     try rig.queue.flush()
     try rig.queue.stopAfterPlaying()
-    #expect(rig.queue.state.read { $0.part.ends } == 1)
+    expectEqual(rig.queue.state.read { $0.part.ends }, 1)
   }
 
   @Test("5, 7: Stop(false) before Start ends a run whose frames the converter still holds")
@@ -193,13 +193,13 @@ import Timeline
     try rig.enqueue(ramp(10))
     _ = try rig.queue.prime(frames: 0)
     rig.settle()
-    try #require(rig.queue.state.read { $0.waiting.isEmpty && $0.inRing.isEmpty })
+    try require(rig.queue.state.read { $0.waiting.isEmpty && $0.inRing.isEmpty })
     try rig.queue.stopAfterPlaying()
     _ = try rig.queue.prime(frames: 0)
     try rig.queue.start(at: .frame(0))
     rig.cycle(4)
-    #expect(!rig.queue.isRunning)
-    #expect(rig.queue.statistics.lastedFrames == 11)
+    expectTrue(!rig.queue.isRunning)
+    expectEqual(rig.queue.statistics.lastedFrames, 11)
   }
 
   @Test("6: Stop(true) returns with the queue when a disposal begins meanwhile")
@@ -214,7 +214,7 @@ import Timeline
     rig.server.cycle(frames: 2)
     let began = Date()
     try rig.queue.stop()
-    #expect(Date().timeIntervalSince(began) < 0.9)
+    expectTrue(Date().timeIntervalSince(began) < 0.9)
   }
 
   @Test("6: on a concurrent dispatch queue too, no callback comes after Stop(true)")
@@ -232,9 +232,9 @@ import Timeline
     rig.queue.deliverEvents()
     waitUntil { isInside.value }
     try app.sync { try rig.queue.stop() }
-    #expect(rig.doneBuffers.count == 3)
+    expectEqual(rig.doneBuffers.count, 3)
     rig.settle()
-    #expect(rig.doneBuffers.count == 3)
+    expectEqual(rig.doneBuffers.count, 3)
   }
 
   @Test("14: a host time hours ago starts at once, though JACK's counter has wrapped since")
@@ -244,7 +244,7 @@ import Timeline
     try rig.enqueue(ramp(10))
     try rig.queue.start(at: .hostTime(0))
     rig.cycle()
-    #expect(rig.output == ramp(10) + silence(54))
+    expectEqual(rig.output, ramp(10) + silence(54))
   }
 
   // MARK: Devices
@@ -278,7 +278,7 @@ import Timeline
     #expect(throws: QueueError.cannotStart(.cannotAddPort(name: "out_2", client: "rig"))) {
       try rig.queue.start()
     }
-    #expect(server.clients[0].isClosed)
+    expectTrue(server.clients[0].isClosed)
   }
 
   @Test("30: changing the device while the converter works loses no buffer")
@@ -293,7 +293,7 @@ import Timeline
       try rig.queue.setDeviceUID(uid)
       try rig.queue.start()
       try rig.queue.stop()
-      #expect(rig.doneBuffers.sorted() == ids)
+      expectEqual(rig.doneBuffers.sorted(), ids)
     }
   }
 
@@ -303,18 +303,18 @@ import Timeline
   func freeingABufferKeepsItsNeighboursLocked() throws {
     let rig = try Rig()
     let buffers = try (0..<64).map { _ in try rig.queue.allocateBuffer(capacity: 4) }
-    let kept = UInt(bitPattern: try #require(buffers.last?.data.baseAddress))
+    let kept = UInt(bitPattern: try require(buffers.last?.data.baseAddress))
     let canLock = try isLocked(kept)
-    try #require(canLock, "this system lets nothing be locked")
+    try require(canLock, "this system lets nothing be locked")
     for buffer in buffers.dropLast() { try rig.queue.freeBuffer(buffer.id) }
     let isStillLocked = try isLocked(kept)
-    #expect(isStillLocked)
+    expectTrue(isStillLocked)
   }
 
   /// Tells if the page at `address` is locked into memory, by the flags of its mapping.
   private func isLocked(_ address: UInt) throws -> Bool {
     var isInside = false
-    let maps = try #require(text(ofSystemFile: "/proc/self/smaps"))
+    let maps = try require(text(ofSystemFile: "/proc/self/smaps"))
     for line in maps.split(separator: "\n") {
       let bounds = line.prefix { $0 != " " }.split(separator: "-").compactMap {
         UInt($0, radix: 16)

@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Synchronization
+import TestBase
 import Testing
 
 @testable import AudioQueue
@@ -42,7 +43,7 @@ import Testing
     let last = SharedThreadContext({ for _ in 0..<5 { gate.signal() } }, on: threads)
     for context in waiting { context.wake() }
     last.wake()
-    #expect(come(done, 5))
+    expectTrue(come(done, 5))
   }
 
   @Test("the queues after the sixteenth call back as well, whatever the others wait for")
@@ -58,7 +59,7 @@ import Testing
       }
     }
     for context in contexts { context.wake() }
-    #expect(come(done, 39))
+    expectTrue(come(done, 39))
     for context in contexts { context.invalidate() }
   }
 
@@ -76,10 +77,10 @@ import Testing
       sched_yield()
     }
     // Wake-ups that meet one that has not begun share its delivery; the last one is followed by one.
-    #expect(come(done))
+    expectTrue(come(done))
     context.wake()
-    #expect(come(done))
-    #expect(log.overlaps.load(ordering: .sequentiallyConsistent) == 0)
+    expectTrue(come(done))
+    expectEqual(log.overlaps.load(ordering: .sequentiallyConsistent), 0)
   }
 
   @Test("a wake-up during a delivery brings another one, and none comes after the end")
@@ -95,19 +96,19 @@ import Testing
         }
       }, on: threads)
     context.wake()
-    #expect(come(begun))
+    expectTrue(come(begun))
     for _ in 0..<10 { context.wake() }
     gate.signal()
-    #expect(come(begun))
+    expectTrue(come(begun))
     context.invalidate()
     context.wake()
     gate.signal()
     // Deliveries are in order: once another queue has had its own, the first one had all of them.
     let other = DispatchSemaphore(value: 0)
     SharedThreadContext({ other.signal() }, on: threads).wake()
-    #expect(come(other))
-    #expect(begun.wait(timeout: .now()) == .timedOut)
-    #expect(log.overlaps.load(ordering: .sequentiallyConsistent) == 0)
+    expectTrue(come(other))
+    expectEqual(begun.wait(timeout: .now()), .timedOut)
+    expectEqual(log.overlaps.load(ordering: .sequentiallyConsistent), 0)
   }
 
   @Test("a thousand queues that call back together do so on a few threads")
@@ -122,8 +123,8 @@ import Testing
         }, on: threads)
     }
     for context in contexts { context.wake() }
-    #expect(come(done, 1000))
+    expectTrue(come(done, 1000))
     // A busy machine may let the standby thread add some.
-    #expect(log.threads.withLock { $0.count } < 100)
+    expectTrue(log.threads.withLock { $0.count } < 100)
   }
 }

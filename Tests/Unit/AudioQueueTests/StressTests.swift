@@ -37,7 +37,7 @@ import Testing
       fatalError("stress: hung; seed \(seed)")
     }
     stage.finish()
-    #expect(stage.faults == [], "seed \(seed)")
+    expectEqual(stage.faults, [], "seed \(seed)")
   }
 }
 

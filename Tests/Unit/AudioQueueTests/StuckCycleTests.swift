@@ -67,16 +67,16 @@ private final class Blocker: GraphNode, @unchecked Sendable {
     let a = try rig.enqueue(1000)
     try rig.queue.start(at: .frame(0))
     rig.cycle()
-    let device = try #require(rig.queue.state.read { $0.device })
+    let device = try require(rig.queue.state.read { $0.device })
     try stuck(rig.server, device) {
       #expect(throws: QueueError.invalidated) { try rig.queue.stop(atOnce: true) }
-      #expect(!rig.calls.contains { if case .done = $0 { true } else { false } })
+      expectTrue(!rig.calls.contains { if case .done = $0 { true } else { false } })
       #expect(throws: QueueError.bufferInQueue) { try rig.queue.freeBuffer(a) }
     }
     // After the cycle has ended, the frames of both cycles are there.
     try rig.queue.stop(atOnce: true)
     let frames = rig.recordings.map(\.frames).reduce(0, +)
-    #expect(rate == 1 ? frames == 128 : frames > 0)
+    expectTrue(rate == 1 ? frames == 128 : frames > 0)
   }
 
   @Test("11: what a cycle may still see outlives its queue", arguments: [true, false])
@@ -102,7 +102,7 @@ private final class Blocker: GraphNode, @unchecked Sendable {
       }
       isDisposed.wait()
     }()
-    #expect(buffer != nil)
+    expectTrue(buffer != nil)
   }
 
   private func makeQueue(_ isRecording: Bool, on device: Device, of server: HandDrivenServer) throws

@@ -67,52 +67,52 @@ import Testing
   }
 
   @Test func theHardwareIsThatOfTheServer() throws {
-    #expect(session.sampleRate == 48000 && session.ioBufferDuration == 1024.0 / 48000)
-    #expect(session.inputNumberOfChannels == 2 && session.outputNumberOfChannels == 2)
-    #expect(session.inputLatency == 0 && session.outputLatency == 0)
-    #expect(session.isInputAvailable && session.outputVolume == 1 && !session.isOtherAudioPlaying)
+    expectTrue(session.sampleRate == 48000 && session.ioBufferDuration == 1024.0 / 48000)
+    expectTrue(session.inputNumberOfChannels == 2 && session.outputNumberOfChannels == 2)
+    expectTrue(session.inputLatency == 0 && session.outputLatency == 0)
+    expectTrue(
+      session.isInputAvailable && session.outputVolume == 1 && !session.isOtherAudioPlaying)
     let route = session.currentRoute
-    #expect(route.inputs.isEmpty)
-    let card = try #require(route.outputs.first)
-    #expect(route.outputs.count == 1 && card.portType == .lineOut && card.portName == "system")
-    #expect(card.uid == "jack:\(server.name)/system")
-    #expect(card.channels?.map(\.channelName) == ["system:playback_1", "system:playback_2"])
-    #expect(card.channels?.map(\.channelNumber) == [1, 2])
+    expectTrue(route.inputs.isEmpty)
+    let card = try require(route.outputs.first)
+    expectTrue(route.outputs.count == 1 && card.portType == .lineOut && card.portName == "system")
+    expectEqual(card.uid, "jack:\(server.name)/system")
+    expectEqual(card.channels?.map(\.channelName), ["system:playback_1", "system:playback_2"])
+    expectEqual(card.channels?.map(\.channelNumber), [1, 2])
     try session.setCategory(.playAndRecord)
-    #expect(session.currentRoute.inputs.map(\.portType) == [.lineIn])
+    expectEqual(session.currentRoute.inputs.map(\.portType), [.lineIn])
     try end()
   }
 
   @Test func aServerThatCannotBeReached() {
     server.failure = .unknownServer("nowhere")
-    #expect(session.sampleRate == 0 && session.ioBufferDuration == 0)
-    #expect(!session.isInputAvailable && session.currentRoute.outputs.isEmpty)
-    #expect(
-      status { try session.setActive(true) }
-        == kAudioServicesNoHardwareError)
+    expectTrue(session.sampleRate == 0 && session.ioBufferDuration == 0)
+    expectTrue(!session.isInputAvailable && session.currentRoute.outputs.isEmpty)
+    expectEqual(
+      status { try session.setActive(true) }, kAudioServicesNoHardwareError)
   }
 
   @Test func preferencesAreReadBackAndTakeEffect() throws {
     try session.setPreferredSampleRate(44100)
-    #expect(session.preferredSampleRate == 44100 && session.sampleRate == 48000)
+    expectTrue(session.preferredSampleRate == 44100 && session.sampleRate == 48000)
     try session.setPreferredIOBufferDuration(0.01)
-    #expect(session.preferredIOBufferDuration == 0.01 && session.ioBufferDuration == 0.01)
-    #expect(
-      status { try session.setPreferredIOBufferDuration(-1) }
-        == kAudioSessionUnsupportedPropertyError)
+    expectTrue(session.preferredIOBufferDuration == 0.01 && session.ioBufferDuration == 0.01)
+    expectEqual(
+      status { try session.setPreferredIOBufferDuration(-1) }, kAudioSessionUnsupportedPropertyError
+    )
     try end()
   }
 
   @Test func categoriesModesAndOptions() throws {
-    #expect(session.category == .soloAmbient && session.mode == .default)
-    #expect(session.availableCategories.count == 6)
+    expectTrue(session.category == .soloAmbient && session.mode == .default)
+    expectEqual(session.availableCategories.count, 6)
     try session.setCategory(.playAndRecord, mode: .voiceChat, options: [.defaultToSpeaker])
-    #expect(session.category == .playAndRecord && session.mode == .voiceChat)
-    #expect(session.categoryOptions == .defaultToSpeaker && session.availableModes.count == 5)
+    expectTrue(session.category == .playAndRecord && session.mode == .voiceChat)
+    expectTrue(session.categoryOptions == .defaultToSpeaker && session.availableModes.count == 5)
     try session.overrideOutputAudioPort(.speaker)
     try session.setCategory(.playback, options: .mixWithOthers)
-    #expect(session.mode == .default && session.categoryOptions == .mixWithOthers)
-    #expect(session.availableModes == [.default, .measurement])
+    expectTrue(session.mode == .default && session.categoryOptions == .mixWithOthers)
+    expectEqual(session.availableModes, [.default, .measurement])
     let refused: [() throws -> Void] = [
       { try session.setMode(.gameChat) },
       { try session.overrideOutputAudioPort(.speaker) },
@@ -120,25 +120,25 @@ import Testing
         try session.setCategory(.record, options: .mixWithOthers)
       },
     ]
-    for body in refused { #expect(status(body) == kAudioSessionIncompatibleCategory) }
+    for body in refused { expectEqual(status(body), kAudioSessionIncompatibleCategory) }
     let unknown: [() throws -> Void] = [
       { try session.setCategory(.init(rawValue: "none")) },
       { try session.setMode(.init(rawValue: "none")) },
     ]
-    for body in unknown { #expect(status(body) == kAudioSessionUnsupportedPropertyError) }
-    #expect(session.category == .playback)
-    #expect("\(AudioSessionError(kAudioSessionIncompatibleCategory))".contains("category"))
+    for body in unknown { expectEqual(status(body), kAudioSessionUnsupportedPropertyError) }
+    expectEqual(session.category, .playback)
+    expectTrue("\(AudioSessionError(kAudioSessionIncompatibleCategory))".contains("category"))
     try end()
   }
 
   /// Programs set the session up in Swift and call C for what Apple's class lacked.
   @Test func theFunctionsOfCWorkBesideIt() {
-    #expect(AVAudioSession.sharedInstance() === AVAudioSession.sharedInstance())
+    expectTrue(AVAudioSession.sharedInstance() === AVAudioSession.sharedInstance())
     var size: UInt32 = 0
-    #expect(
-      AudioSessionGetPropertySize(kAudioSessionProperty_AudioRouteDescription, &size) == noErr)
-    #expect(size == 8)
-    #expect(AudioSessionInitialize(nil, nil, nil, nil) == kAudioSessionAlreadyInitialized)
+    expectEqual(
+      AudioSessionGetPropertySize(kAudioSessionProperty_AudioRouteDescription, &size), noErr)
+    expectEqual(size, 8)
+    expectEqual(AudioSessionInitialize(nil, nil, nil, nil), kAudioSessionAlreadyInitialized)
   }
 
   @Test func whatHappensIsPosted() throws {
@@ -146,12 +146,12 @@ import Testing
     notes.listen(to: session)
     try session.setActive(true)
     try session.setCategory(.playAndRecord)
-    #expect(waits { notes.all == ["categoryChange 0/1"] })
+    expectTrue(waits { notes.all == ["categoryChange 0/1"] })
     server.goAway()
-    #expect(waits { notes.all.last == "began" })
+    expectTrue(waits { notes.all.last == "began" })
     server.comeBack()
-    #expect(waits { notes.all.last == "ended resume" })
-    #expect(notes.all.count == 3)
+    expectTrue(waits { notes.all.last == "ended resume" })
+    expectEqual(notes.all.count, 3)
     try end()
   }
 }

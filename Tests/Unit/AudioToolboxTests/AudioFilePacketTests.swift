@@ -10,8 +10,8 @@ import Testing
 func openToRead(_ path: String) throws -> AudioFileID {
   let url = CFURLCreateFromFileSystemRepresentation(nil, path, path.utf8.count, false)
   var id: AudioFileID?
-  #expect(AudioFileOpenURL(url!, .readPermission, 0, &id) == noErr)
-  return try #require(id)
+  expectEqual(AudioFileOpenURL(url!, .readPermission, 0, &id), noErr)
+  return try require(id)
 }
 
 /// Returns the value of a property, whose argument may be in `value`; nil on error.
@@ -39,7 +39,7 @@ private struct Packet: Equatable {
 }
 
 private func packets(_ id: AudioFileID) throws -> [Packet] {
-  let most = try #require(value(id, kAudioFilePropertyPacketSizeUpperBound, UInt32(0)))
+  let most = try require(value(id, kAudioFilePropertyPacketSizeUpperBound, UInt32(0)))
   var packets: [Packet] = []
   var memory = [UInt8](repeating: 0, count: Int(most) * 7)
   var descriptions = [AudioStreamPacketDescription](repeating: .init(), count: 50)
@@ -47,7 +47,7 @@ private func packets(_ id: AudioFileID) throws -> [Packet] {
     var (size, count) = (UInt32(memory.count), UInt32(50))
     let status = AudioFileReadPacketData(
       id, false, &size, &descriptions, Int64(packets.count), &count, &memory)
-    #expect(status == noErr)
+    expectEqual(status, noErr)
     if count == 0 || status != noErr { return packets }
     for description in descriptions.prefix(Int(count)) {
       let start = Int(description.mStartOffset)
@@ -114,38 +114,38 @@ private struct Copy: Sendable, CustomTestStringConvertible {
   @Test(arguments: Copy.all)
   fileprivate func packetsAreCopied(copy: Copy) throws {
     let source = try openToRead(make(copy))
-    defer { #expect(AudioFileClose(source) == noErr) }
+    defer { expectEqual(AudioFileClose(source), noErr) }
     let original = try packets(source)
-    #expect(original.count > 5)
-    #expect(
-      value(source, kAudioFilePropertyAudioDataPacketCount, UInt64(0)) == UInt64(original.count))
-    #expect(
-      value(source, kAudioFilePropertyAudioDataByteCount, UInt64(0))
-        == UInt64(original.reduce(0) { $0 + $1.bytes.count }))
-    let format = try #require(
+    expectTrue(original.count > 5)
+    expectEqual(
+      value(source, kAudioFilePropertyAudioDataPacketCount, UInt64(0)), UInt64(original.count))
+    expectEqual(
+      value(source, kAudioFilePropertyAudioDataByteCount, UInt64(0)),
+      UInt64(original.reduce(0) { $0 + $1.bytes.count }))
+    let format = try require(
       value(source, kAudioFilePropertyDataFormat, AudioStreamBasicDescription()))
     let cookie = bytes(source, kAudioFilePropertyMagicCookieData)
     let table = value(source, kAudioFilePropertyPacketTableInfo, AudioFilePacketTableInfo())
-    #expect(!copy.name.hasSuffix("m4a") || cookie != nil && table != nil)
+    expectTrue(!copy.name.hasSuffix("m4a") || cookie != nil && table != nil)
 
     for kind in copy.kinds {
       let path = folder.file("copy-\(kind)")
       let url = CFURLCreateFromFileSystemRepresentation(nil, path, path.utf8.count, false)
       var id: AudioFileID?
       var wanted = format
-      try #require(
+      try require(
         AudioFileCreateWithURL(url!, kind, &wanted, .eraseFile, &id) == noErr)
-      let file = try #require(id)
+      let file = try require(id)
       if let cookie {
-        #expect(
+        expectEqual(
           AudioFileSetProperty(
-            file, kAudioFilePropertyMagicCookieData, UInt32(cookie.count), cookie) == noErr)
+            file, kAudioFilePropertyMagicCookieData, UInt32(cookie.count), cookie), noErr)
       }
       if var table {
-        #expect(
+        expectEqual(
           AudioFileSetProperty(
             file, kAudioFilePropertyPacketTableInfo, UInt32(MemoryLayout.size(ofValue: table)),
-            &table) == noErr)
+            &table), noErr)
       }
       for first in stride(from: 0, to: original.count, by: 13) {
         let some = original[first..<min(first + 13, original.count)]
@@ -160,96 +160,96 @@ private struct Copy: Sendable, CustomTestStringConvertible {
         var count = UInt32(some.count)
         let status = AudioFileWritePackets(
           file, false, UInt32(data.count), descriptions, Int64(first), &count, data)
-        #expect(status == noErr && count == some.count)
+        expectTrue(status == noErr && count == some.count)
       }
       // Packets can only be appended.
       var count: UInt32 = 1
       var description = AudioStreamPacketDescription(
         mStartOffset: 0, mVariableFramesInPacket: 0,
         mDataByteSize: UInt32(original[0].bytes.count))
-      #expect(
+      expectEqual(
         AudioFileWritePackets(
           file, false, UInt32(original[0].bytes.count), &description, 3, &count,
-          [UInt8](original[0].bytes)) == kAudioFileOperationNotSupportedError)
-      #expect(count == 0)
-      #expect(AudioFileClose(file) == noErr)
+          [UInt8](original[0].bytes)), kAudioFileOperationNotSupportedError)
+      expectEqual(count, 0)
+      expectEqual(AudioFileClose(file), noErr)
 
       let again = try openToRead(path)
-      #expect(value(again, kAudioFilePropertyFileFormat, UInt32(0)) == kind)
-      let got = try #require(
+      expectEqual(value(again, kAudioFilePropertyFileFormat, UInt32(0)), kind)
+      let got = try require(
         value(again, kAudioFilePropertyDataFormat, AudioStreamBasicDescription()))
-      #expect(got.mFormatID == format.mFormatID && got.mSampleRate == format.mSampleRate)
-      #expect(got.mChannelsPerFrame == 2 && got.mFramesPerPacket == format.mFramesPerPacket)
+      expectTrue(got.mFormatID == format.mFormatID && got.mSampleRate == format.mSampleRate)
+      expectTrue(got.mChannelsPerFrame == 2 && got.mFramesPerPacket == format.mFramesPerPacket)
       let copied = try packets(again)
-      #expect(copied.count == original.count && copied == original, "\(kind)")
+      expectTrue(copied.count == original.count && copied == original, "\(kind)")
       let isTabled = kind == kAudioFileM4AType || kind == kAudioFileCAFType
       if isTabled, let table {
         let kept = value(again, kAudioFilePropertyPacketTableInfo, AudioFilePacketTableInfo())
-        #expect(kept?.mNumberValidFrames == table.mNumberValidFrames)
-        #expect(kept?.mPrimingFrames == table.mPrimingFrames)
+        expectEqual(kept?.mNumberValidFrames, table.mNumberValidFrames)
+        expectEqual(kept?.mPrimingFrames, table.mPrimingFrames)
       }
-      #expect(AudioFileClose(again) == noErr)
+      expectEqual(AudioFileClose(again), noErr)
       let probed = try probedPackets(path)
       let counted = probed.split(separator: ",").last.flatMap {
         Int($0.trimmingCharacters(in: .whitespacesAndNewlines))
       }
       // libavformat reads several constant-size packets at a time.
-      if format.mBytesPerPacket == 0 { #expect(counted == original.count, "\(probed)") }
+      if format.mBytesPerPacket == 0 { expectEqual(counted, original.count, "\(probed)") }
     }
   }
 
   @Test func chunksOfFilesOfPackets() throws {
     let source = try openToRead(make(Copy.all[0]))
     defer { AudioFileClose(source) }
-    var format = try #require(
+    var format = try require(
       value(source, kAudioFilePropertyDataFormat, AudioStreamBasicDescription()))
     let packet = try packets(source)[3]
     let path = folder.file("a.caf")
     let url = CFURLCreateFromFileSystemRepresentation(nil, path, path.utf8.count, false)
     var id: AudioFileID?
-    #expect(AudioFileCreateWithURL(url!, kAudioFileCAFType, &format, .eraseFile, &id) == noErr)
-    let file = try #require(id)
-    let cookie = try #require(bytes(source, kAudioFilePropertyMagicCookieData))
-    #expect(
-      AudioFileSetProperty(file, kAudioFilePropertyMagicCookieData, UInt32(cookie.count), cookie)
-        == noErr)
+    expectEqual(AudioFileCreateWithURL(url!, kAudioFileCAFType, &format, .eraseFile, &id), noErr)
+    let file = try require(id)
+    let cookie = try require(bytes(source, kAudioFilePropertyMagicCookieData))
+    expectEqual(
+      AudioFileSetProperty(file, kAudioFilePropertyMagicCookieData, UInt32(cookie.count), cookie),
+      noErr)
     let test: UInt32 = 0x7465_7374
-    #expect(AudioFileSetUserData(file, test, 0, 3, [1, 2, 3] as [UInt8]) == noErr)
+    expectEqual(AudioFileSetUserData(file, test, 0, 3, [1, 2, 3] as [UInt8]), noErr)
     var count: UInt32 = 1
     var description = AudioStreamPacketDescription(
       mStartOffset: 0, mVariableFramesInPacket: 0, mDataByteSize: UInt32(packet.bytes.count))
-    #expect(
+    expectEqual(
       AudioFileWritePackets(
-        file, false, UInt32(packet.bytes.count), &description, 0, &count, [UInt8](packet.bytes))
-        == noErr)
+        file, false, UInt32(packet.bytes.count), &description, 0, &count, [UInt8](packet.bytes)),
+      noErr)
     let markers = MediaMarkers(markers: [.init(position: 100, name: "here", id: 4)]).value
-    #expect(
-      AudioFileSetProperty(file, kAudioFilePropertyMarkerList, UInt32(markers.count), markers)
-        == noErr)
-    #expect(
+    expectEqual(
+      AudioFileSetProperty(file, kAudioFilePropertyMarkerList, UInt32(markers.count), markers),
+      noErr)
+    expectTrue(
       AudioFileSetUserData(file, 0x6B75_6B69, 0, 1, [1] as [UInt8]) != noErr,
       "a cookie is no user data")
-    #expect(AudioFileClose(file) == noErr)
+    expectEqual(AudioFileClose(file), noErr)
 
     let again = try openToRead(path)
     defer { AudioFileClose(again) }
     var data: [UInt8] = [0, 0, 0, 0]
     var size: UInt32 = 4
-    #expect(AudioFileGetUserData(again, test, 0, &size, &data) == noErr)
-    #expect(size == 3 && data == [1, 2, 3, 0])
-    let list = try #require(bytes(again, kAudioFilePropertyMarkerList).flatMap(MediaMarkers.init))
-    #expect(list.markers.map(\.name) == ["here"] && list.markers[0].position == 100)
-    #expect(AudioFileSetUserData(again, test, 0, 1, [1] as [UInt8]) == kAudioFilePermissionsError)
+    expectEqual(AudioFileGetUserData(again, test, 0, &size, &data), noErr)
+    expectTrue(size == 3 && data == [1, 2, 3, 0])
+    let list = try require(bytes(again, kAudioFilePropertyMarkerList).flatMap(MediaMarkers.init))
+    expectTrue(list.markers.map(\.name) == ["here"] && list.markers[0].position == 100)
+    expectEqual(AudioFileSetUserData(again, test, 0, 1, [1] as [UInt8]), kAudioFilePermissionsError)
   }
 
   @Test func tagsOfID3AreGivenWhole() throws {
-    let path = try make(try #require(Copy.all.first { $0.name == "mp3.mp3" }))
+    let path = try make(try require(Copy.all.first { $0.name == "mp3.mp3" }))
     let file = try openToRead(path)
     defer { AudioFileClose(file) }
-    let tag = try #require(bytes(file, kAudioFilePropertyID3Tag))
+    let tag = try require(bytes(file, kAudioFilePropertyID3Tag))
     let whole = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
-    #expect(tag == Array(whole.prefix(tag.count)) && tag.count > 20)
-    #expect(tag.prefix(3).elementsEqual("ID3".utf8) && whole[tag.count] == 0xFF)
-    #expect(bytes(try openToRead(make(Copy.all[0])), kAudioFilePropertyID3Tag) == nil)
+    expectTrue(tag == Array(whole.prefix(tag.count)) && tag.count > 20)
+    expectTrue(tag.prefix(3).elementsEqual("ID3".utf8) && whole[tag.count] == 0xFF)
+    expectNil(bytes(try openToRead(make(Copy.all[0])), kAudioFilePropertyID3Tag))
   }
 }

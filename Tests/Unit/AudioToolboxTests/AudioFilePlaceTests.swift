@@ -42,10 +42,10 @@ private let files: [(name: String, codec: String)] = [
 
   /// Returns the bytes and the frame count of each packet.
   private func packets(_ id: AudioFileID) throws -> [(bytes: [UInt8], frames: Int64)] {
-    let format = try #require(
+    let format = try require(
       value(id, kAudioFilePropertyDataFormat, AudioStreamBasicDescription()))
-    let most = try #require(value(id, kAudioFilePropertyPacketSizeUpperBound, UInt32(0)))
-    let total = try #require(value(id, kAudioFilePropertyAudioDataPacketCount, UInt64(0)))
+    let most = try require(value(id, kAudioFilePropertyPacketSizeUpperBound, UInt32(0)))
+    let total = try require(value(id, kAudioFilePropertyAudioDataPacketCount, UInt64(0)))
     var packets: [(bytes: [UInt8], frames: Int64)] = []
     var memory = [UInt8](repeating: 0, count: Int(most))
     for packet in 0..<Int64(min(total, 2000)) {
@@ -53,7 +53,7 @@ private let files: [(name: String, codec: String)] = [
       var description = AudioStreamPacketDescription()
       let status = AudioFileReadPacketData(
         id, false, &size, &description, packet, &count, &memory)
-      #expect(status == noErr && count == 1)
+      expectTrue(status == noErr && count == 1)
       let frames =
         format.mFramesPerPacket > 0 ? format.mFramesPerPacket : description.mVariableFramesInPacket
       packets.append((Array(memory[..<Int(size)]), Int64(frames)))
@@ -64,11 +64,11 @@ private let files: [(name: String, codec: String)] = [
   @Test(arguments: files.map(\.name))
   func placesAreTranslatedThereAndBack(name: String) throws {
     let folder = try TemporaryFolder()
-    let codec = try #require(files.first { $0.name == name }?.codec)
+    let codec = try require(files.first { $0.name == name }?.codec)
     let id = try file(name, codec, in: folder)
     defer { AudioFileClose(id) }
     let packets = try packets(id)
-    try #require(packets.count > 5)
+    try require(packets.count > 5)
     var (frame, byte) = (Int64(0), Int64(0))
     for (number, packet) in packets.enumerated() where number < 60 || number > packets.count - 3 {
       if number == packets.count - 2 {
@@ -76,24 +76,24 @@ private let files: [(name: String, codec: String)] = [
         byte = packets[..<number].reduce(0) { $0 + Int64($1.bytes.count) }
       }
       let number = Int64(number)
-      #expect(value(id, kAudioFilePropertyPacketToFrame, frames(-5, number))?.mFrame == frame)
-      #expect(value(id, kAudioFilePropertyPacketToByte, bytes(-5, number))?.mByte == byte)
+      expectEqual(value(id, kAudioFilePropertyPacketToFrame, frames(-5, number))?.mFrame, frame)
+      expectEqual(value(id, kAudioFilePropertyPacketToByte, bytes(-5, number))?.mByte, byte)
       for rest in Set([0, packet.frames / 2, packet.frames - 1])
       where rest >= 0 && rest < packet.frames {
         let back = value(id, kAudioFilePropertyFrameToPacket, frames(frame + rest, -5, 99))
-        #expect(back?.mPacket == number && back?.mFrameOffsetInPacket == UInt32(rest))
+        expectTrue(back?.mPacket == number && back?.mFrameOffsetInPacket == UInt32(rest))
       }
       let length = packet.bytes.count
       for rest in Set([0, length / 2, length - 1]) {
         let back = value(id, kAudioFilePropertyByteToPacket, bytes(byte + Int64(rest), -5, 99))
-        #expect(back?.mPacket == number && back?.mByteOffsetInPacket == UInt32(rest))
-        #expect(back?.mFlags == [], "exact")
+        expectTrue(back?.mPacket == number && back?.mByteOffsetInPacket == UInt32(rest))
+        expectEqual(back?.mFlags, [], "exact")
       }
       // The audio data consists of consecutive packets.
       var memory = [UInt8](repeating: 0, count: length)
       var count = UInt32(length)
-      #expect(AudioFileReadBytes(id, false, byte, &count, &memory) == noErr)
-      #expect(memory == packet.bytes && count == UInt32(length))
+      expectEqual(AudioFileReadBytes(id, false, byte, &count, &memory), noErr)
+      expectTrue(memory == packet.bytes && count == UInt32(length))
       frame += packet.frames
       byte += Int64(length)
     }
@@ -102,27 +102,27 @@ private let files: [(name: String, codec: String)] = [
   @Test(arguments: ["pcm.wav", "aac.m4a", "vorbis.ogg", "mp3.mp3"])
   func questionsThatCannotBeAnswered(name: String) throws {
     let folder = try TemporaryFolder()
-    let codec = try #require(files.first { $0.name == name }?.codec)
+    let codec = try require(files.first { $0.name == name }?.codec)
     let id = try file(name, codec, in: folder)
     defer { AudioFileClose(id) }
     for property in [kAudioFilePropertyPacketToFrame, kAudioFilePropertyFrameToPacket] {
-      #expect(value(id, property, frames(-1, -1)) == nil)
+      expectNil(value(id, property, frames(-1, -1)))
       var size: UInt32 = 0
-      #expect(AudioFileGetPropertyInfo(id, property, &size, nil) == noErr && size == 24)
+      expectTrue(AudioFileGetPropertyInfo(id, property, &size, nil) == noErr && size == 24)
       var question = frames(0, 0)
       size = 23
-      #expect(
-        AudioFileGetProperty(id, property, &size, &question) == kAudioFileBadPropertySizeError)
+      expectEqual(
+        AudioFileGetProperty(id, property, &size, &question), kAudioFileBadPropertySizeError)
       // A size larger than needed.
       size = .max
-      #expect(AudioFileGetProperty(id, property, &size, &question) == noErr && size == 24)
+      expectTrue(AudioFileGetProperty(id, property, &size, &question) == noErr && size == 24)
     }
     for property in [kAudioFilePropertyPacketToByte, kAudioFilePropertyByteToPacket] {
-      #expect(value(id, property, bytes(-1, -1)) == nil)
+      expectNil(value(id, property, bytes(-1, -1)))
       var question = bytes(0, 0)
       var size: UInt32 = .max
-      #expect(AudioFileGetProperty(id, property, &size, &question) == noErr && size == 24)
-      #expect(AudioFileSetProperty(id, property, 24, &question) != noErr)
+      expectTrue(AudioFileGetProperty(id, property, &size, &question) == noErr && size == 24)
+      expectTrue(AudioFileSetProperty(id, property, 24, &question) != noErr)
     }
   }
 }

@@ -1,6 +1,7 @@
 import AudioToolbox
 import CoreFoundation
 import Foundation
+import TestBase
 import Testing
 
 /// Values become objects of Core Foundation and come back without a loss, by casts as on Apple's systems.
@@ -8,16 +9,16 @@ import Testing
   @Test(arguments: ["", "jack:studio", "Grüße, 世界 🎻", "a\0b", "e\u{301}"])
   func aStringComesBack(text: String) {
     let string = text as CFString
-    #expect((string as String).unicodeScalars.elementsEqual(text.unicodeScalars))
-    #expect(CFStringGetLength(string) == text.utf16.count)
-    #expect(CFGetTypeID(string) == CFStringGetTypeID())
+    expectTrue((string as String).unicodeScalars.elementsEqual(text.unicodeScalars))
+    expectEqual(CFStringGetLength(string), text.utf16.count)
+    expectEqual(CFGetTypeID(string), CFStringGetTypeID())
   }
 
   @Test func halfASurrogatePairIsReplaced() {
     let units: [UniChar] = [0x41, 0xD83C, 0x42]
     let string = Unmanaged<CFString>.fromOpaque(
       Unmanaged.passRetained(CFStringCreateWithCharacters(nil, units, 3)).toOpaque())
-    #expect(string.takeRetainedValue() as String == "A\u{FFFD}B")
+    expectTrue(string.takeRetainedValue() as String == "A\u{FFFD}B")
   }
 
   @Test(arguments: [
@@ -25,75 +26,74 @@ import Testing
   ])
   func aFileURLComesBack(path: String) throws {
     let url = URL(fileURLWithPath: path) as CFURL
-    #expect(url as URL == URL(fileURLWithPath: path))
+    expectTrue(url as URL == URL(fileURLWithPath: path))
     let same = CFURLCopyFileSystemPath(url, .cfurlposixPathStyle) as String?
-    #expect(same == (path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path))
+    expectEqual(same, (path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path))
     let made = CFURLCreateWithFileSystemPath(
       kCFAllocatorDefault, path as CFString, .cfurlposixPathStyle, path.hasSuffix("/"))
-    #expect((try #require(made) as URL).path == (url as URL).path)
+    expectEqual((try require(made) as URL).path, (url as URL).path)
     // Without an annotation it is a CFURL, too.
     let unnamed = CFURLCreateFromFileSystemRepresentation(
       kCFAllocatorDefault, path, path.utf8.count, path.hasSuffix("/"))
-    let named: CFURL = try #require(unnamed)
-    #expect((named as URL).path == (url as URL).path)
+    let named: CFURL = try require(unnamed)
+    expectEqual((named as URL).path, (url as URL).path)
   }
 
   @Test func collectionsAndDataComeBack() throws {
     let values = [1, 2] as CFArray
-    #expect(CFArrayGetCount(values) == 2 && values as? [Int] == [1, 2])
+    expectTrue(CFArrayGetCount(values) == 2 && values as? [Int] == [1, 2])
     let dictionary = ["name": "built in", "channels": 2] as CFDictionary
-    #expect(CFDictionaryGetCount(dictionary) == 2)
-    #expect(dictionary["name"] as? String == "built in")
-    #expect((dictionary as? [String: Any])?["channels"] as? Int == 2)
+    expectEqual(CFDictionaryGetCount(dictionary), 2)
+    expectEqual(dictionary["name"] as? String, "built in")
+    expectEqual((dictionary as? [String: Any])?["channels"] as? Int, 2)
     let data = Data([1, 2, 3]) as CFData
-    #expect(
+    expectTrue(
       CFDataGetLength(data) == 3 && CFDataGetBytePtr(data)[2] == 3 && (data as Data).count == 3)
     let error = CocoaError(.fileNoSuchFile) as NSError as CFError
-    #expect(error.code == CocoaError.fileNoSuchFile.rawValue)
+    expectEqual(error.code, CocoaError.fileNoSuchFile.rawValue)
     let anything: CFTypeRef = "text" as CFString
-    #expect(anything as? String == "text")
+    expectEqual(anything as? String, "text")
   }
 
   @Test func modesOfRunLoopsHaveNames() {
     let mode: CFString = CFRunLoopMode.commonModes.rawValue
-    #expect(mode as String == "kCFRunLoopCommonModes")
+    expectTrue(mode as String == "kCFRunLoopCommonModes")
     CFRunLoopRunInMode(.defaultMode, 0, true)
   }
 
   /// The fields of structures and the parameters that hold a string have both spellings.
   @Test func namesInStructuresAreStrings() {
     var preset = AUPreset(presetNumber: -1, presetName: Unmanaged.passRetained("Hall" as CFString))
-    #expect(preset.presetName?.takeRetainedValue() as String? == "Hall")
+    expectTrue(preset.presetName?.takeRetainedValue() as String? == "Hall")
     preset.presetName = nil
-    #expect(AUPreset(presetNumber: 0, presetName: nil).presetName == nil)
+    expectNil(AUPreset(presetNumber: 0, presetName: nil).presetName)
     var assignment = AudioQueueChannelAssignment(mDeviceUID: nil, mChannelNumber: 1)
     assignment.mDeviceUID = Unmanaged.passRetained("jack:studio" as CFString)
-    #expect(assignment.mDeviceUID?.takeRetainedValue() as String? == "jack:studio")
+    expectTrue(assignment.mDeviceUID?.takeRetainedValue() as String? == "jack:studio")
     var description = AudioComponentDescription(
       componentType: kAudioUnitType_Mixer, componentSubType: kAudioUnitSubType_MultiChannelMixer,
       componentManufacturer: kAudioUnitManufacturer_Apple, componentFlags: 0,
       componentFlagsMask: 0)
     let component = AudioComponentFindNext(nil, &description)!
     var name: Unmanaged<CFString>?
-    #expect(AudioComponentCopyName(component, &name) == noErr)
-    #expect((name?.takeRetainedValue() as String?)?.isEmpty == false)
+    expectEqual(AudioComponentCopyName(component, &name), noErr)
+    expectEqual((name?.takeRetainedValue() as String?)?.isEmpty, false)
   }
 
   @Test func namesOfFileTypesAreStrings() {
     var type = kAudioFileWAVEType
     var size = UInt32(MemoryLayout<CFString?>.size)
     var unmanaged: Unmanaged<CFString>?
-    #expect(
-      AudioFileGetGlobalInfo(kAudioFileGlobalInfo_FileTypeName, 4, &type, &size, &unmanaged)
-        == noErr)
+    expectEqual(
+      AudioFileGetGlobalInfo(kAudioFileGlobalInfo_FileTypeName, 4, &type, &size, &unmanaged), noErr)
     let name = unmanaged?.takeRetainedValue() as String?
-    #expect(name?.isEmpty == false)
+    expectEqual(name?.isEmpty, false)
     var list: Unmanaged<CFArray>?
-    #expect(
-      AudioFileGetGlobalInfo(kAudioFileGlobalInfo_AllExtensions, 0, nil, &size, &list) == noErr)
+    expectEqual(
+      AudioFileGetGlobalInfo(kAudioFileGlobalInfo_AllExtensions, 0, nil, &size, &list), noErr)
     let extensions = list?.takeRetainedValue()
-    #expect((extensions as? [String])?.contains("wav") == true)
-    #expect(extensions?.contains("wav") == true && extensions?[0] is String)
+    expectEqual((extensions as? [String])?.contains("wav"), true)
+    expectTrue(extensions?.contains("wav") == true && extensions?[0] is String)
   }
 
   /// The information on a file is a dictionary whose values its subscript reads.
@@ -107,24 +107,24 @@ import Testing
       mFramesPerPacket: 1, mBytesPerFrame: 2, mChannelsPerFrame: 1, mBitsPerChannel: 16,
       mReserved: 0)
     var file: AudioFileID?
-    try #require(
+    try require(
       AudioFileCreateWithURL(url as CFURL, kAudioFileCAFType, &format, .eraseFile, &file) == noErr)
-    let made = try #require(file)
+    let made = try require(file)
     var tags = [kAFInfoDictionary_Title: "Gräfin", kAFInfoDictionary_Year: 1999] as CFDictionary
     let size = UInt32(MemoryLayout<CFDictionary>.size)
     let status = withUnsafePointer(to: &tags) {
       AudioFileSetProperty(made, kAudioFilePropertyInfoDictionary, size, $0)
     }
-    #expect(status == noErr && AudioFileClose(made) == noErr)
+    expectTrue(status == noErr && AudioFileClose(made) == noErr)
 
-    try #require(AudioFileOpenURL(url as CFURL, .readPermission, 0, &file) == noErr)
+    try require(AudioFileOpenURL(url as CFURL, .readPermission, 0, &file) == noErr)
     defer { AudioFileClose(file!) }
     var read: Unmanaged<CFDictionary>?
     var readSize = size
-    #expect(
-      AudioFileGetProperty(file!, kAudioFilePropertyInfoDictionary, &readSize, &read) == noErr)
-    let information = try #require(read?.takeRetainedValue())
-    #expect(information[kAFInfoDictionary_Title] as? String == "Gräfin")
-    #expect((information as? [String: Any])?[kAFInfoDictionary_Year] as? String == "1999")
+    expectEqual(
+      AudioFileGetProperty(file!, kAudioFilePropertyInfoDictionary, &readSize, &read), noErr)
+    let information = try require(read?.takeRetainedValue())
+    expectEqual(information[kAFInfoDictionary_Title] as? String, "Gräfin")
+    expectEqual((information as? [String: Any])?[kAFInfoDictionary_Year] as? String, "1999")
   }
 }

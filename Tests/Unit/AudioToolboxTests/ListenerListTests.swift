@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Synchronization
+import TestBase
 import Testing
 
 @testable import AudioToolbox
@@ -10,46 +11,46 @@ import Testing
   private let list = ListenerList<String>("a listener of a test")
 
   @Test func listenersHaveTheOrderInWhichTheyWereAdded() {
-    for name in ["b", "a", "c", "a"] { #expect(list.add(name)) }
-    #expect(list.entries { _ in true }.map(\.listener) == ["b", "a", "c", "a"])
-    #expect(list.entries { $0 == "a" }.map(\.number) == [1, 3])
+    for name in ["b", "a", "c", "a"] { expectTrue(list.add(name)) }
+    expectEqual(list.entries { _ in true }.map(\.listener), ["b", "a", "c", "a"])
+    expectEqual(list.entries { $0 == "a" }.map(\.number), [1, 3])
   }
 
   @Test func aSuperfluousListenerIsNotAdded() {
-    #expect(list.add("a") { $0 == "a" })
-    #expect(!list.add("a") { $0 == "a" })
-    #expect(list.add("b") { $0 == "b" })
-    #expect(list.entries { _ in true }.map(\.listener) == ["a", "b"])
+    expectTrue(list.add("a") { $0 == "a" })
+    expectTrue(!list.add("a") { $0 == "a" })
+    expectTrue(list.add("b") { $0 == "b" })
+    expectEqual(list.entries { _ in true }.map(\.listener), ["a", "b"])
   }
 
   @Test func removedListenersAreNotCalled() {
     for name in ["a", "b", "a", "c"] { list.add(name) }
     let entries = list.entries { _ in true }
-    #expect(list.remove { $0 == "a" } == ["a", "a"])
+    expectEqual(list.remove { $0 == "a" }, ["a", "a"])
     var called: [String] = []
     for entry in entries { list.call(entry.number) { called.append($0) } }
-    #expect(called == ["b", "c"])
-    #expect(list.remove { $0 == "a" }.isEmpty)
+    expectEqual(called, ["b", "c"])
+    expectTrue(list.remove { $0 == "a" }.isEmpty)
     // A number is not used again.
     list.add("a")
-    #expect(list.entries { $0 == "a" }.map(\.number) == [4])
+    expectEqual(list.entries { $0 == "a" }.map(\.number), [4])
   }
 
   @Test func ofEqualListenersTheLastIsRemoved() {
     for name in ["a", "b", "a"] { list.add(name) }
-    #expect(list.removeLast { $0 == "a" })
-    #expect(list.entries { _ in true }.map(\.number) == [0, 1])
-    #expect(list.removeLast { $0 == "a" })
-    #expect(!list.removeLast { $0 == "a" })
+    expectTrue(list.removeLast { $0 == "a" })
+    expectEqual(list.entries { _ in true }.map(\.number), [0, 1])
+    expectTrue(list.removeLast { $0 == "a" })
+    expectTrue(!list.removeLast { $0 == "a" })
   }
 
   @Test func aClosedListTakesNoListener() {
     list.add("a")
     let number = list.entries { _ in true }[0].number
-    #expect(list.close() == ["a"])
-    #expect(!list.add("b"))
+    expectEqual(list.close(), ["a"])
+    expectTrue(!list.add("b"))
     list.call(number) { Issue.record("\($0) was called") }
-    #expect(list.entries { _ in true }.isEmpty)
+    expectTrue(list.entries { _ in true }.isEmpty)
   }
 
   @Test func aListenerMayRemoveItselfAndOthers() {
@@ -62,7 +63,7 @@ import Testing
         list.remove { $0 == "a" || $0 == "b" }
       }
     }
-    #expect(called == ["a", "c"])
+    expectEqual(called, ["a", "c"])
   }
 
   /// A way in which a listener leaves the list.
@@ -102,7 +103,7 @@ import Testing
     }
     remove(removal)
     let isOver = hasEnded.load(ordering: .sequentiallyConsistent)
-    #expect(isOver)
+    expectTrue(isOver)
   }
 
   /// The call may need a lock of the thread that removes the listener.
@@ -126,6 +127,6 @@ import Testing
     mayEnd.signal()
     remove(.close)
     let isOver = hasEnded.load(ordering: .sequentiallyConsistent)
-    #expect(isOver)
+    expectTrue(isOver)
   }
 }

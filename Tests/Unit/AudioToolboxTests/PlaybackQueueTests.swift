@@ -39,21 +39,21 @@ struct PlaybackQueueTests {
   @Test func whatIsWrittenIsHeard() async throws {
     let studio = try Studio()
     let queue = try Self.queue(in: studio, channels: 2)
-    #expect(!queue.isRunning)
+    expectTrue(!queue.isRunning)
     try queue.start()
     // A piece that needs many buffers, one of a single frame, and one that is no array.
     let all = Self.samples(0..<100_000, channels: 2)
     try await queue.write(all.prefix(160_000))
-    #expect(queue.isRunning)
+    expectTrue(queue.isRunning)
     try await queue.write(all[160_000..<160_002])
     try await queue.write(all[160_002...].lazy.map { $0 })
     try await queue.stopAfterPlaying()
-    #expect(!queue.isRunning)
+    expectTrue(!queue.isRunning)
     studio.wait(cycles: 1)
     let heard = studio.heard(channels: 2)
     for channel in 0..<2 {
       let expected = (0..<100_000).map { Self.sample($0, channel: channel) }
-      #expect(heard[channel] == expected, "\(heard[channel].count) frames")
+      expectEqual(heard[channel], expected, "\(heard[channel].count) frames")
     }
   }
 
@@ -70,7 +70,7 @@ struct PlaybackQueueTests {
       try await queue.write(levels.map(sample))
       try await queue.stopAfterPlaying()
       studio.wait(cycles: 1)
-      #expect(studio.heard() == [levels], "\(type)")
+      expectEqual(studio.heard(), [levels], "\(type)")
     }
     try await check(Float.self) { $0 }
     try await check(Double.self) { Double($0) }
@@ -98,7 +98,7 @@ struct PlaybackQueueTests {
     try await queue.write(bytes: Data(bytes))
     try await queue.stopAfterPlaying()
     studio.wait(cycles: 1)
-    #expect(studio.heard() == [samples])
+    expectEqual(studio.heard(), [samples])
   }
 
   /// Two tasks write at once: the pieces are played whole, one after the other.
@@ -114,7 +114,7 @@ struct PlaybackQueueTests {
     try await queue.stopAfterPlaying()
     studio.wait(cycles: 1)
     let heard = studio.heard()[0]
-    #expect(heard == pieces[0] + pieces[1] || heard == pieces[1] + pieces[0])
+    expectTrue(heard == pieces[0] + pieces[1] || heard == pieces[1] + pieces[0])
   }
 
   /// Cancelling a task ends its waiting write. Frames already enqueued are played.
@@ -138,15 +138,15 @@ struct PlaybackQueueTests {
     }
     while try queue.prime() < 4 * 9600 { await Task.yield() }
     next.cancel()
-    #expect(await next.value == .cancelled)
+    await expectEqual(next.value, .cancelled)
     writing.cancel()
-    #expect(await writing.value == .cancelled)
+    await expectEqual(writing.value, .cancelled)
     // The write lock and the buffers are available again.
     try queue.start()
     try await queue.write(all[(4 * 9600)...])
     try await queue.stopAfterPlaying()
     studio.wait(cycles: 1)
-    #expect(studio.heard() == [all])
+    expectEqual(studio.heard(), [all])
   }
 
   // MARK: Rendering
@@ -155,14 +155,14 @@ struct PlaybackQueueTests {
     let studio = try Studio()
     let queue = try Self.rendering(100_000, in: studio)
     queue.volume = 0.5
-    #expect(queue.volume == 0.5)
+    expectEqual(queue.volume, 0.5)
     try queue.start()
     try await queue.waitForEnd()
-    #expect(!queue.isRunning)
+    expectTrue(!queue.isRunning)
     studio.wait(cycles: 1)
     let expected = Self.samples(0..<100_000).map { $0 / 2 }
     let heard = studio.heard()
-    #expect(heard == [expected], "\(heard[0].count) frames")
+    expectEqual(heard, [expected], "\(heard[0].count) frames")
   }
 
   /// The closure may have its own state. It is called in order on another thread.
@@ -190,8 +190,8 @@ struct PlaybackQueueTests {
     try await queue.waitForEnd()
     studio.wait(cycles: 1)
     let expected = (1...5000).map { Float($0) / 32768 }
-    #expect(studio.heard(channels: 2) == [expected, expected.map { -$0 }])
-    #expect(callsHere.load(ordering: .relaxed) == 0)
+    expectEqual(studio.heard(channels: 2), [expected, expected.map { -$0 }])
+    expectEqual(callsHere.load(ordering: .relaxed), 0)
   }
 
   @Test func aClosureThatHasNothingStartsNothing() async throws {
@@ -201,8 +201,8 @@ struct PlaybackQueueTests {
     try await queue.waitForEnd()
     try await queue.stopAfterPlaying()
     studio.wait(cycles: 2)
-    #expect(!queue.isRunning && queue.currentFrame == nil)
-    #expect(studio.heard() == [[]])
+    expectTrue(!queue.isRunning && queue.currentFrame == nil)
+    expectEqual(studio.heard(), [[]])
   }
 
   /// Each run renders from frame 0 on, whether the previous one ended or was stopped.
@@ -222,9 +222,9 @@ struct PlaybackQueueTests {
     studio.wait(cycles: 1)
     let heard = studio.heard()[0].filter { $0 != 0 }
     let run = Self.samples(0..<20_000)
-    #expect(heard.count >= 80_000)
-    #expect(heard.prefix(60_000) == (run + run + run)[...])
-    #expect(heard.suffix(20_000) == run[...])
+    expectTrue(heard.count >= 80_000)
+    expectEqual(heard.prefix(60_000), (run + run + run)[...])
+    expectEqual(heard.suffix(20_000), run[...])
   }
 
   /// The closure stops its queue and releases it.
@@ -247,17 +247,17 @@ struct PlaybackQueueTests {
       isAlive = queue
       try queue.start()
       try await queue.waitForEnd()
-      #expect(calls.load(ordering: .relaxed) == 6 && !queue.isRunning)
+      expectTrue(calls.load(ordering: .relaxed) == 6 && !queue.isRunning)
     }
     do { try current.withLock { $0 }?.start() }
     let deadline = Date(timeIntervalSinceNow: 30)
     while isAlive != nil, Date() < deadline { await Task.yield() }
-    #expect(isAlive == nil)
+    expectNil(isAlive)
     studio.wait(cycles: 2)
     let frames = studio.card.capturedFrames
     studio.wait(cycles: 2)
     studio.card.disarm()
-    #expect(studio.card.samples(channel: 0)[frames...].allSatisfy { $0 == 0 })
+    expectTrue(studio.card.samples(channel: 0)[frames...].allSatisfy { $0 == 0 })
   }
 
   // MARK: Parameters
@@ -275,28 +275,29 @@ struct PlaybackQueueTests {
     queue.ramp(to: 0.5, over: 0.5)
     try queue.start()
     try await queue.waitForEnd()
-    #expect(queue.volume == 0.5)
+    expectEqual(queue.volume, 0.5)
     studio.wait(cycles: 1)
     let heard = studio.heard()[0]
     let steps = Set(zip(heard, heard.dropFirst()).prefix(23_000).map { $0 - $1 })
-    #expect(heard.count == 30_000 && heard.last == 0.5 && heard[24_001...].allSatisfy { $0 == 0.5 })
-    #expect(steps.allSatisfy { abs($0 - 0.5 / 24_000) < 1e-6 })
+    expectTrue(
+      heard.count == 30_000 && heard.last == 0.5 && heard[24_001...].allSatisfy { $0 == 0.5 })
+    expectTrue(steps.allSatisfy { abs($0 - 0.5 / 24_000) < 1e-6 })
     queue.volume = 0.25
-    #expect(queue.volume == 0.25)
+    expectEqual(queue.volume, 0.25)
   }
 
   @Test func aBalanceIsHeard() async throws {
     let studio = try Studio()
     let queue = try Self.queue(in: studio, channels: 2)
-    #expect(queue.pan == 0)
+    expectEqual(queue.pan, 0)
     queue.pan = -0.5
-    #expect(queue.pan == -0.5)
+    expectEqual(queue.pan, -0.5)
     try queue.start()
     let samples = Self.samples(0..<10_000)
     try await queue.write(samples.flatMap { [$0, $0] })
     try await queue.stopAfterPlaying()
     studio.wait(cycles: 1)
-    #expect(studio.heard(channels: 2) == [samples, samples.map { $0 / 2 }])
+    expectEqual(studio.heard(channels: 2), [samples, samples.map { $0 / 2 }])
   }
 
   // MARK: Control
@@ -308,13 +309,13 @@ struct PlaybackQueueTests {
     studio.wait(cycles: 3)
     try queue.pause()
     studio.wait(cycles: 2)
-    let frame = try #require(queue.currentFrame)
+    let frame = try require(queue.currentFrame)
     studio.wait(cycles: 2)
-    #expect(queue.currentFrame == frame && frame > 0 && frame < 60_000)
+    expectTrue(queue.currentFrame == frame && frame > 0 && frame < 60_000)
     try queue.start()
     try await queue.waitForEnd()
     studio.wait(cycles: 1)
-    #expect(studio.heard()[0].filter { $0 != 0 } == Self.samples(0..<60_000))
+    expectEqual(studio.heard()[0].filter { $0 != 0 }, Self.samples(0..<60_000))
   }
 
   @Test func aResetForgetsAndGoesOn() async throws {
@@ -324,15 +325,15 @@ struct PlaybackQueueTests {
     let old = Self.samples(0..<20_000).map { -$0 }
     try await queue.write(old)
     try queue.reset()
-    #expect(try queue.prime() == 0)
+    try expectEqual(queue.prime(), 0)
     let new = Self.samples(0..<20_000)
     try await queue.write(new)
     try queue.flush()
     try await queue.stopAfterPlaying()
     studio.wait(cycles: 1)
     let heard = studio.heard()[0]
-    #expect(heard.suffix(20_000) == new[...])
-    #expect(heard.count(where: { $0 < 0 }) < 20_000)
+    expectEqual(heard.suffix(20_000), new[...])
+    expectTrue(heard.count(where: { $0 < 0 }) < 20_000)
   }
 
   /// Before a start there is nothing to wait for. The next run ends by itself.
@@ -344,7 +345,7 @@ struct PlaybackQueueTests {
     try queue.start()
     try await queue.waitForEnd()
     studio.wait(cycles: 1)
-    #expect(studio.heard() == [Self.samples(0..<5000)])
+    expectEqual(studio.heard(), [Self.samples(0..<5000)])
   }
 
   @Test func aCancelledWaitLeavesTheQueueAlone() async throws {
@@ -358,12 +359,12 @@ struct PlaybackQueueTests {
       } catch { return error }
     }
     // The event thread of a busy machine may tell it some cycles after the first frame.
-    #expect(waits { queue.isRunning })
+    expectTrue(waits { queue.isRunning })
     waiting.cancel()
-    #expect(await waiting.value == .cancelled)
-    #expect(queue.isRunning)
+    await expectEqual(waiting.value, .cancelled)
+    expectTrue(queue.isRunning)
     try await queue.stopAfterPlaying()
-    #expect(!queue.isRunning)
+    expectTrue(!queue.isRunning)
   }
 
   // MARK: Time
@@ -372,19 +373,19 @@ struct PlaybackQueueTests {
     let studio = try Studio()
     let queues = try (0..<3).map { _ in try Self.rendering(20_000, in: studio) }
     #expect(throws: AudioQueueError(kAudioQueueErr_InvalidRunState)) { try queues[0].deviceTime }
-    for queue in queues { #expect(try queue.prime() == 20_000) }
+    for queue in queues { try expectEqual(queue.prime(), 20_000) }
     let start = try queues[0].nearestStartTime().frame + 2 * 4096 + 321
     let hostTime = try queues[0].deviceTime(of: .deviceFrame(start)).hostTime
-    #expect(abs(try queues[0].deviceTime(of: .hostTime(hostTime)).frame - start) <= 1)
+    expectTrue(abs(try queues[0].deviceTime(of: .hostTime(hostTime)).frame - start) <= 1)
     for queue in queues { try queue.start(at: .deviceFrame(start)) }
     for queue in queues { try await queue.waitForEnd() }
     studio.wait(cycles: 1)
     let first = studio.card.firstFrame
     let heard = studio.heard()[0]
-    #expect(heard == Self.samples(0..<20_000).map { $0 * 3 })
+    expectEqual(heard, Self.samples(0..<20_000).map { $0 * 3 })
     let offset = Int(UInt32(truncatingIfNeeded: start) &- first)
-    #expect(studio.card.samples(channel: 0)[offset - 1...offset] == [0, heard[0]])
-    #expect(try queues[0].deviceTime.frame > start + 20_000)
+    expectEqual(studio.card.samples(channel: 0)[offset - 1...offset], [0, heard[0]])
+    expectTrue(try queues[0].deviceTime.frame > start + 20_000)
   }
 
   // MARK: Properties
@@ -392,16 +393,16 @@ struct PlaybackQueueTests {
   @Test func propertiesAreRead() throws {
     let studio = try Studio()
     let queue = try Self.queue(in: studio, channels: 2)
-    #expect(try queue.value(of: .device) == studio.device)
-    #expect(try queue.value(of: .deviceSampleRate) == 48000)
-    #expect(try queue.value(of: .deviceChannels) == 2)
-    #expect(try queue.value(of: .device).hasPrefix(studio.device + "/"))
+    try expectEqual(queue.value(of: .device), studio.device)
+    try expectEqual(queue.value(of: .deviceSampleRate), 48000)
+    try expectEqual(queue.value(of: .deviceChannels), 2)
+    expectTrue(try queue.value(of: .device).hasPrefix(studio.device + "/"))
     let format = PlaybackQueue.Property(
       kAudioQueueProperty_StreamDescription, initial: AudioStreamBasicDescription())
-    #expect(try queue.value(of: format).mBytesPerFrame == 8)
+    try expectEqual(queue.value(of: format).mBytesPerFrame, 8)
     let other = try PlaybackQueue(.pcm(channels: 2))
     try other.setValue(queue.value(of: .device), of: .device)
-    #expect(try other.value(of: .device) == queue.value(of: .device))
+    try expectEqual(other.value(of: .device), queue.value(of: .device))
   }
 
   /// Changes arrive in order and end with the queue, which they do not retain.
@@ -428,13 +429,13 @@ struct PlaybackQueueTests {
         try await queue.waitForEnd()
       }
     }
-    #expect(isAlive == nil)
+    expectNil(isAlive)
     var seen: [Bool] = []
     for await isRunning in changes { seen.append(isRunning) }
-    #expect(seen == (0..<12).map { $0.isMultiple(of: 2) })
+    expectEqual(seen, (0..<12).map { $0.isMultiple(of: 2) })
     let deadline = Date(timeIntervalSinceNow: 30)
     while token != nil, Date() < deadline { await Task.yield() }
-    #expect(token == nil)
+    expectNil(token)
   }
 
   /// Releasing a playing queue silences it at once and releases its closure.
@@ -445,13 +446,13 @@ struct PlaybackQueueTests {
     try queue?.start()
     studio.wait(cycles: 3)
     queue = nil
-    #expect(isAlive == nil)
+    expectNil(isAlive)
     studio.wait(cycles: 1)
     let frames = studio.card.capturedFrames
     studio.wait(cycles: 2)
     studio.card.disarm()
     let samples = studio.card.samples(channel: 0)
-    #expect(samples[frames...].allSatisfy { $0 == 0 } && samples.contains { $0 != 0 })
+    expectTrue(samples[frames...].allSatisfy { $0 == 0 } && samples.contains { $0 != 0 })
   }
 
   // MARK: Errors
@@ -464,47 +465,47 @@ struct PlaybackQueueTests {
       } catch { return error.status }
     }
     let queue = try PlaybackQueue(.pcm(channels: 2))
-    #expect(
-      await error { () throws(AudioQueueError) in
+    await expectEqual(
+      error { () throws(AudioQueueError) in
         try queue.setValue("jack:there-is-none", of: .device)
-      } == kAudioQueueErr_InvalidDevice)
-    #expect(
-      await error { () throws(AudioQueueError) in
+      }, kAudioQueueErr_InvalidDevice)
+    await expectEqual(
+      error { () throws(AudioQueueError) in
         try queue.setValue(44100, of: .deviceSampleRate)
-      } == kAudioQueueErr_Permissions)
-    #expect(
-      await error { () throws(AudioQueueError) in
+      }, kAudioQueueErr_Permissions)
+    await expectEqual(
+      error { () throws(AudioQueueError) in
         _ = try queue.changes(of: .init(1, initial: 0))
-      } == kAudioQueueErr_InvalidProperty)
-    #expect(
-      await error { () async throws(AudioQueueError) in
+      }, kAudioQueueErr_InvalidProperty)
+    await expectEqual(
+      error { () async throws(AudioQueueError) in
         try await queue.write([1, 2] as [Int16])
-      } == kAudioFormatUnsupportedDataFormatError)
-    #expect(
-      await error { () async throws(AudioQueueError) in
+      }, kAudioFormatUnsupportedDataFormatError)
+    await expectEqual(
+      error { () async throws(AudioQueueError) in
         try await queue.write([1, 2, 3] as [Float])
-      } == kAudio_ParamError)
-    #expect(
-      await error { () throws(AudioQueueError) in
+      }, kAudio_ParamError)
+    await expectEqual(
+      error { () throws(AudioQueueError) in
         _ = try PlaybackQueue(.pcm(channels: 0))
-      } == kAudioFormatUnsupportedDataFormatError)
-    #expect(
-      await error { () throws(AudioQueueError) in
+      }, kAudioFormatUnsupportedDataFormatError)
+    await expectEqual(
+      error { () throws(AudioQueueError) in
         _ = try PlaybackQueue(.pcm(sampleRate: .nan))
-      } == kAudioFormatUnsupportedDataFormatError)
-    #expect(
-      await error { () throws(AudioQueueError) in
+      }, kAudioFormatUnsupportedDataFormatError)
+    await expectEqual(
+      error { () throws(AudioQueueError) in
         _ = try PlaybackQueue(.pcm(), bufferFrames: -1)
-      } == kAudio_ParamError)
-    #expect(
-      await error { () throws(AudioQueueError) in
+      }, kAudio_ParamError)
+    await expectEqual(
+      error { () throws(AudioQueueError) in
         _ = try PlaybackQueue(Float.self, channels: -1, buffers: 0) { _, _ in }
-      } == kAudioFormatUnsupportedDataFormatError)
+      }, kAudioFormatUnsupportedDataFormatError)
     let renderer = try PlaybackQueue(Float.self) { _, _ in }
-    #expect(
-      await error { () async throws(AudioQueueError) in
+    await expectEqual(
+      error { () async throws(AudioQueueError) in
         try await renderer.write([1, 2] as [Float])
-      } == kAudio_ParamError)
+      }, kAudio_ParamError)
   }
 
   @Test func theServerMayGo() async throws {
@@ -522,19 +523,19 @@ struct PlaybackQueueTests {
     while (try? queue.start()) != nil { try await Task.sleep(for: .milliseconds(1)) }
     #expect(throws: AudioQueueError(kAudioQueueErr_QueueInvalidated)) { try queue.start() }
     // The run would go on with the next server: only a stop ends it.
-    #expect(queue.isRunning)
+    expectTrue(queue.isRunning)
     try queue.stop()
     try await waiting.value
-    #expect(!queue.isRunning)
+    expectTrue(!queue.isRunning)
   }
 
   @Test func anErrorIsDescribed() {
-    #expect(
-      "\(AudioQueueError(kAudioQueueErr_CannotStart))"
-        == "kAudioQueueErr_CannotStart (-66681): the sound server cannot be reached; the log says why"
+    expectEqual(
+      "\(AudioQueueError(kAudioQueueErr_CannotStart))",
+      "kAudioQueueErr_CannotStart (-66681): the sound server cannot be reached; the log says why"
     )
-    #expect("\(AudioQueueError(12345))" == "OSStatus 12345")
+    expectEqual("\(AudioQueueError(12345))", "OSStatus 12345")
     let any: any Error = AudioQueueError.cancelled
-    #expect(any.localizedDescription == "userCanceledErr (-128): it was cancelled")
+    expectEqual(any.localizedDescription, "userCanceledErr (-128): it was cancelled")
   }
 }

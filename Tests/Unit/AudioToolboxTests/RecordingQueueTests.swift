@@ -36,11 +36,11 @@ struct RecordingQueueTests {
     try player.start()
     try await player.write(sound)
     try await player.stopAfterPlaying()
-    #expect(recorder.isRunning)
+    expectTrue(recorder.isRunning)
     // The last frames may not have arrived yet.
     studio.wait(cycles: 4)
     try recorder.stop()
-    #expect(!recorder.isRunning)
+    expectTrue(!recorder.isRunning)
     return await all
   }
 
@@ -51,28 +51,28 @@ struct RecordingQueueTests {
       let recordings = try await Self.record(player, recorder, in: studio)
       var next: Int64 = 0
       for recording in recordings {
-        #expect(recording.frame == next && recording.packets.isEmpty)
-        #expect(recording.bytes.count == 4 * recording.packetCount)
+        expectTrue(recording.frame == next && recording.packets.isEmpty)
+        expectEqual(recording.bytes.count, 4 * recording.packetCount)
         next += Int64(recording.packetCount)
       }
       let samples = recordings.flatMap { $0.samples(as: Int16.self) }
-      let first = try #require(samples.firstIndex { $0 != 0 })
-      #expect(samples[first...].prefix(60_000) == Self.sound[...])
+      let first = try require(samples.firstIndex { $0 != 0 })
+      expectEqual(samples[first...].prefix(60_000), Self.sound[...])
     }
-    #expect(recorder.magicCookie == [] && recorder.maximumPacketSize == 4)
+    expectTrue(recorder.magicCookie == [] && recorder.maximumPacketSize == 4)
   }
 
   @Test func packetsThereAndBack() async throws {
     let studio = try Studio()
     let (player, recorder) = try Self.queues(
       .packets(kAudioFormatAppleLossless, sampleRate: 48000), in: studio)
-    #expect(recorder.format.mFramesPerPacket == 4096 && recorder.maximumPacketSize > 4096)
+    expectTrue(recorder.format.mFramesPerPacket == 4096 && recorder.maximumPacketSize > 4096)
     #expect(throws: AudioQueueError(kAudioQueueErr_InvalidRunState)) { try recorder.resume() }
     let recordings = try await Self.record(player, recorder, in: studio)
     var bytes: [UInt8] = []
     var packets: [AudioStreamPacketDescription] = []
     for recording in recordings {
-      #expect(recording.packetCount == recording.packets.count)
+      expectEqual(recording.packetCount, recording.packets.count)
       for var packet in recording.packets {
         packet.mStartOffset += Int64(bytes.count)
         packets.append(packet)
@@ -87,12 +87,12 @@ struct RecordingQueueTests {
     try copy.start()
     try await copy.write(packets: bytes, packets)
     try await copy.stopAfterPlaying()
-    try #require(studio.card.wait(untilFrames: studio.card.capturedFrames + studio.jack.period))
+    try require(studio.card.wait(untilFrames: studio.card.capturedFrames + studio.jack.period))
     studio.card.disarm()
     let left = studio.card.samples(channel: 0)
-    let first = try #require(left.firstIndex { $0 != 0 })
+    let first = try require(left.firstIndex { $0 != 0 })
     let expected = stride(from: 0, to: 60_000, by: 2).map { Float(Self.sound[$0]) / 32768 }
-    #expect(Array(left[first...].prefix(30_000)) == expected)
+    expectEqual(Array(left[first...].prefix(30_000)), expected)
     // Invalid packets.
     let wrong = AudioStreamPacketDescription(
       mStartOffset: Int64(bytes.count), mVariableFramesInPacket: 0, mDataByteSize: 1)
@@ -115,10 +115,10 @@ struct RecordingQueueTests {
         break
       }
     }
-    #expect(last > 0)
+    expectTrue(last > 0)
     let deadline = Date(timeIntervalSinceNow: 30)
     while recorder.isRunning, Date() < deadline { try await Task.sleep(for: .milliseconds(10)) }
-    #expect(!recorder.isRunning)
+    expectTrue(!recorder.isRunning)
     // The next run starts at 0 and ends when the queue is released.
     var other: RecordingQueue? = try RecordingQueue(.pcm(channels: 1), bufferSeconds: 0.05)
     try other?.setValue(studio.device, of: .device)
@@ -127,7 +127,7 @@ struct RecordingQueueTests {
       frames.append(recording.frame)
       if frames.count == 3 { other = nil }
     }
-    #expect(frames.prefix(3) == [0, 2400, 4800])
+    expectEqual(frames.prefix(3), [0, 2400, 4800])
   }
 
   @Test func whatCannotBeMade() throws {

@@ -1,5 +1,6 @@
 import Codecs
 import RealTime
+import TestBase
 import Testing
 
 @testable import AudioToolbox
@@ -32,61 +33,60 @@ private func describe(
             let format = PCMFormat(
               sampleRate: 96_000, channels: 3, kind: kind, bitsPerSample: bits,
               bytesPerSample: bytes, isBigEndian: isBigEndian, isHighAligned: isHighAligned)
-            #expect(PCMFormat(format.streamDescription) == format)
+            expectEqual(PCMFormat(format.streamDescription), format)
           }
         }
       }
     }
     for bits in [32, 64] {
       let format = PCMFormat(sampleRate: 48_000, channels: 1, kind: .float, bitsPerSample: bits)
-      #expect(PCMFormat(format.streamDescription) == format)
+      expectEqual(PCMFormat(format.streamDescription), format)
     }
   }
 
   @Test func fieldsAreThoseOfTheFormat() {
     let description = cd.streamDescription
-    #expect(description.mSampleRate == 44_100)
-    #expect(description.mFormatID == kAudioFormatLinearPCM)
-    #expect(description.mFormatFlags == signed | packed)
-    #expect(description.mBytesPerPacket == 4 && description.mBytesPerFrame == 4)
-    #expect(description.mFramesPerPacket == 1 && description.mChannelsPerFrame == 2)
-    #expect(description.mBitsPerChannel == 16 && description.mReserved == 0)
+    expectEqual(description.mSampleRate, 44_100)
+    expectEqual(description.mFormatID, kAudioFormatLinearPCM)
+    expectEqual(description.mFormatFlags, signed | packed)
+    expectTrue(description.mBytesPerPacket == 4 && description.mBytesPerFrame == 4)
+    expectTrue(description.mFramesPerPacket == 1 && description.mChannelsPerFrame == 2)
+    expectTrue(description.mBitsPerChannel == 16 && description.mReserved == 0)
   }
 
   @Test func whatIsUnambiguousIsAccepted() {
-    #expect(PCMFormat(describe()) == cd)
-    #expect(PCMFormat(describe(reserved: 0xDEAD)) == cd)
-    #expect(PCMFormat(describe(signed)) == cd, "no packed flag")
-    #expect(PCMFormat(describe(signed | kAudioFormatFlagIsAlignedHigh)) == cd)
-    #expect(PCMFormat(describe(packet: 0)) == cd)
-    #expect(PCMFormat(describe(frame: 0)) == cd)
-    #expect(PCMFormat(describe(packet: 0, frame: 0)) == cd)
-    #expect(PCMFormat(describe(frames: 0)) == cd)
-    #expect(PCMFormat(describe(bits: 0)) == cd)
-    #expect(PCMFormat(describe(signed | packed | kAudioFormatFlagIsNonMixable)) == cd)
+    expectEqual(PCMFormat(describe()), cd)
+    expectEqual(PCMFormat(describe(reserved: 0xDEAD)), cd)
+    expectEqual(PCMFormat(describe(signed)), cd, "no packed flag")
+    expectEqual(PCMFormat(describe(signed | kAudioFormatFlagIsAlignedHigh)), cd)
+    expectEqual(PCMFormat(describe(packet: 0)), cd)
+    expectEqual(PCMFormat(describe(frame: 0)), cd)
+    expectEqual(PCMFormat(describe(packet: 0, frame: 0)), cd)
+    expectEqual(PCMFormat(describe(frames: 0)), cd)
+    expectEqual(PCMFormat(describe(bits: 0)), cd)
+    expectEqual(PCMFormat(describe(signed | packed | kAudioFormatFlagIsNonMixable)), cd)
     let mono = describe(
       float | packed | kAudioFormatFlagIsNonInterleaved, channels: 1, bits: 32)
-    #expect(
-      PCMFormat(mono)
-        == PCMFormat(sampleRate: 44_100, channels: 1, kind: .float, bitsPerSample: 32))
+    expectEqual(
+      PCMFormat(mono), PCMFormat(sampleRate: 44_100, channels: 1, kind: .float, bitsPerSample: 32))
   }
 
   @Test func whatIsNotIsRefused() {
-    #expect(PCMFormat(describe(id: kAudioFormatMPEG4AAC)) == nil)
-    #expect(PCMFormat(describe(signed | packed | kAudioFormatFlagIsNonInterleaved)) == nil)
-    #expect(PCMFormat(describe(signed | packed | 8 << 7)) == nil, "fixed point")
-    #expect(PCMFormat(describe(channels: 0)) == nil)
-    #expect(PCMFormat(describe(packet: 130, frame: 130, channels: 65)) == nil)
-    #expect(PCMFormat(describe(rate: 0)) == nil)
-    #expect(PCMFormat(describe(rate: .nan)) == nil)
-    #expect(PCMFormat(describe(packet: 8)) == nil, "a packet is a frame")
-    #expect(PCMFormat(describe(packet: 8, frames: 2)) == nil)
-    #expect(PCMFormat(describe(packet: 5, frame: 5)) == nil, "not a whole sample for each")
-    #expect(PCMFormat(describe(bits: 24)) == nil, "more bits than bytes")
-    #expect(PCMFormat(describe(bits: 12)) == nil, "packed, but it does not fill its bytes")
-    #expect(PCMFormat(describe(signed, packet: 0, frame: 0, bits: 24)) == nil, "3 bytes or 4")
-    #expect(PCMFormat(describe(signed, bits: 0)) == nil)
-    #expect(PCMFormat(describe(float | packed)) == nil, "no floats of 16 bits")
+    expectNil(PCMFormat(describe(id: kAudioFormatMPEG4AAC)))
+    expectNil(PCMFormat(describe(signed | packed | kAudioFormatFlagIsNonInterleaved)))
+    expectNil(PCMFormat(describe(signed | packed | 8 << 7)), "fixed point")
+    expectNil(PCMFormat(describe(channels: 0)))
+    expectNil(PCMFormat(describe(packet: 130, frame: 130, channels: 65)))
+    expectNil(PCMFormat(describe(rate: 0)))
+    expectNil(PCMFormat(describe(rate: .nan)))
+    expectNil(PCMFormat(describe(packet: 8)), "a packet is a frame")
+    expectNil(PCMFormat(describe(packet: 8, frames: 2)))
+    expectNil(PCMFormat(describe(packet: 5, frame: 5)), "not a whole sample for each")
+    expectNil(PCMFormat(describe(bits: 24)), "more bits than bytes")
+    expectNil(PCMFormat(describe(bits: 12)), "packed, but it does not fill its bytes")
+    expectNil(PCMFormat(describe(signed, packet: 0, frame: 0, bits: 24)), "3 bytes or 4")
+    expectNil(PCMFormat(describe(signed, bits: 0)))
+    expectNil(PCMFormat(describe(float | packed)), "no floats of 16 bits")
   }
 }
 
@@ -131,23 +131,23 @@ private func describe(
   ]
 
   @Test func everyCodecHasItsDescription() throws {
-    #expect(Set(Self.usual.map(\.0)) == Set(Codec.allCases))
+    expectEqual(Set(Self.usual.map(\.0)), Set(Codec.allCases))
     for (codec, description) in Self.usual {
-      let format = try #require(PacketFormat(description))
-      #expect(format.codec == codec && format.sampleRate == 44_100 && format.channels == 2)
-      #expect(format.framesPerPacket == Int(description.mFramesPerPacket))
-      #expect(format.bytesPerPacket == Int(description.mBytesPerPacket))
-      #expect(format.bitsPerSample == (codec == .alac ? 24 : codec == .flac ? 16 : 0))
+      let format = try require(PacketFormat(description))
+      expectTrue(format.codec == codec && format.sampleRate == 44_100 && format.channels == 2)
+      expectEqual(format.framesPerPacket, Int(description.mFramesPerPacket))
+      expectEqual(format.bytesPerPacket, Int(description.mBytesPerPacket))
+      expectEqual(format.bitsPerSample, (codec == .alac ? 24 : codec == .flac ? 16 : 0))
       let back = format.streamDescription
-      #expect(
+      expectTrue(
         StreamFormat(back) == .packets(format) && StreamFormat(description) == .packets(format))
-      #expect(back.mFormatID == description.mFormatID, "\(codec)")
-      #expect(back.mFormatFlags == description.mFormatFlags, "\(codec)")
-      #expect(back.mBytesPerPacket == description.mBytesPerPacket, "\(codec)")
-      #expect(back.mFramesPerPacket == description.mFramesPerPacket, "\(codec)")
-      #expect(back.mBytesPerFrame == description.mBytesPerFrame, "\(codec)")
-      #expect(back.mBitsPerChannel == description.mBitsPerChannel, "\(codec)")
-      #expect(back.mSampleRate == 44_100 && back.mChannelsPerFrame == 2 && back.mReserved == 0)
+      expectEqual(back.mFormatID, description.mFormatID, "\(codec)")
+      expectEqual(back.mFormatFlags, description.mFormatFlags, "\(codec)")
+      expectEqual(back.mBytesPerPacket, description.mBytesPerPacket, "\(codec)")
+      expectEqual(back.mFramesPerPacket, description.mFramesPerPacket, "\(codec)")
+      expectEqual(back.mBytesPerFrame, description.mBytesPerFrame, "\(codec)")
+      expectEqual(back.mBitsPerChannel, description.mBitsPerChannel, "\(codec)")
+      expectTrue(back.mSampleRate == 44_100 && back.mChannelsPerFrame == 2 && back.mReserved == 0)
     }
   }
 
@@ -156,35 +156,36 @@ private func describe(
       let bare = describe(
         codec.isLossless ? description.mFormatFlags : 0, id: description.mFormatID, packet: 0,
         frames: 0, frame: 0, bits: 0)
-      let format = try #require(PacketFormat(bare))
+      let format = try require(PacketFormat(bare))
       switch codec {
       case .flac, .opus, .msIMA, .vorbis:
-        #expect(format.framesPerPacket == 0 && format.bytesPerPacket == 0)
-      default: #expect(PacketFormat(description) == format)
+        expectTrue(format.framesPerPacket == 0 && format.bytesPerPacket == 0)
+      default: expectEqual(PacketFormat(description), format)
       }
       // Only the codec is known.
       let unknown = describe(
         0, rate: 0, id: description.mFormatID, packet: 0, frames: 0, frame: 0, channels: 0, bits: 0)
-      #expect(PacketFormat(unknown)?.codec == codec && PacketFormat(unknown)?.channels == 0)
+      expectTrue(PacketFormat(unknown)?.codec == codec && PacketFormat(unknown)?.channels == 0)
     }
     // Low sample rates have shorter packets.
     let low = describe(
       0, rate: 22_050, id: kAudioFormatMPEGLayer3, packet: 0, frames: 0, frame: 0, bits: 0)
-    #expect(PacketFormat(low)?.framesPerPacket == 576)
+    expectEqual(PacketFormat(low)?.framesPerPacket, 576)
     let counted = describe(
       0, id: kAudioFormatAppleLossless, packet: 0, frames: 0, frame: 0, bits: 20)
-    #expect(PacketFormat(counted)?.bitsPerSample == 20)
+    expectEqual(PacketFormat(counted)?.bitsPerSample, 20)
     let extended = describe(
       5, id: kAudioFormatMPEG4AAC, packet: 0, frames: 0, frame: 0, bits: 0)
-    #expect(PacketFormat(extended)?.codec == .aacHE)
+    expectEqual(PacketFormat(extended)?.codec, .aacHE)
     let flagged = describe(
       AudioFormatFlags(MPEG4ObjectID.AAC_LC.rawValue), id: kAudioFormatMPEG4AAC, packet: 0,
       frames: 960, frame: 0, bits: 0)
-    #expect(PacketFormat(flagged)?.codec == .aac && PacketFormat(flagged)?.framesPerPacket == 960)
+    expectTrue(
+      PacketFormat(flagged)?.codec == .aac && PacketFormat(flagged)?.framesPerPacket == 960)
     let plain = describe(
       0, rate: 8000, id: kAudioFormatMicrosoftGSM, packet: 33, frames: 0, frame: 0, channels: 1,
       bits: 0)
-    #expect(PacketFormat(plain)?.framesPerPacket == 160)
+    expectEqual(PacketFormat(plain)?.framesPerPacket, 160)
   }
 
   @Test func contradictionsAreRefused() {
@@ -200,12 +201,12 @@ private func describe(
       describe(0, id: kAudioFormatMPEG4AAC, channels: 65),
       describe(0, id: kAudioFormatQDesign2), describe(0, id: 0), describe(0, id: .max),
     ] {
-      #expect(StreamFormat(description) == nil, "\(description)")
+      expectNil(StreamFormat(description), "\(description)")
     }
-    #expect(PacketFormat(describe()) == nil)
-    #expect(StreamFormat(describe()) == .pcm(PCMFormat(describe())!))
-    #expect(
+    expectNil(PacketFormat(describe()))
+    expectEqual(StreamFormat(describe()), .pcm(PCMFormat(describe())!))
+    expectTrue(
       StreamFormat(describe()).map { PCMFormat($0.streamDescription) } == PCMFormat(describe()))
-    #expect(StreamFormat(describe(frames: 2)) == nil)
+    expectNil(StreamFormat(describe(frames: 2)))
   }
 }

@@ -28,7 +28,7 @@ struct Studio {
 
   /// Waits until `cycles` more cycles have run.
   func wait(cycles: Int) {
-    #expect(card.wait(untilFrames: card.capturedFrames + cycles * jack.period))
+    expectTrue(card.wait(untilFrames: card.capturedFrames + cycles * jack.period))
   }
 
   /// Connects the two output ports of one queue to the inputs of another.

@@ -1,3 +1,4 @@
+import TestBase
 import Testing
 
 @testable import AudioToolbox
@@ -10,38 +11,38 @@ import Testing
   }
 
   @Test func messagesOfOneWordKeepTheirBytes() {
-    #expect(messages(0x2090_4064) == [[0x90, 0x40, 0x64]])
-    #expect(messages(0x20C3_0500) == [[0xC3, 5]])
-    #expect(messages(0x20D3_0700, 0x20E0_0040) == [[0xD3, 7], [0xE0, 0, 0x40]])
-    #expect(messages(0x10F8_0000, 0x10F2_0102) == [[0xF8], [0xF2, 1, 2]])
+    expectEqual(messages(0x2090_4064), [[0x90, 0x40, 0x64]])
+    expectEqual(messages(0x20C3_0500), [[0xC3, 5]])
+    expectEqual(messages(0x20D3_0700, 0x20E0_0040), [[0xD3, 7], [0xE0, 0, 0x40]])
+    expectEqual(messages(0x10F8_0000, 0x10F2_0102), [[0xF8], [0xF2, 1, 2]])
     // Time stamps and nothing.
-    #expect(messages(0x0000_0000, 0x0020_1234).isEmpty)
+    expectTrue(messages(0x0000_0000, 0x0020_1234).isEmpty)
   }
 
   @Test func messagesOfMIDI2LoseTheirLowerBits() {
-    #expect(messages(0x4091_3C00, 0xC800_0000) == [[0x91, 0x3C, 0x64]])
+    expectEqual(messages(0x4091_3C00, 0xC800_0000), [[0x91, 0x3C, 0x64]])
     // A velocity of almost nothing is still a note.
-    #expect(messages(0x4090_3C00, 0x0001_0000) == [[0x90, 0x3C, 1]])
-    #expect(messages(0x4080_3C00, 0x8000_0000) == [[0x80, 0x3C, 0x40]])
-    #expect(messages(0x40B0_0700, 0xFFFF_FFFF) == [[0xB0, 7, 0x7F]])
-    #expect(messages(0x40E0_0000, 0x8000_0000) == [[0xE0, 0, 0x40]])
-    #expect(messages(0x40C0_0000, 0x0900_0000) == [[0xC0, 9]])
+    expectEqual(messages(0x4090_3C00, 0x0001_0000), [[0x90, 0x3C, 1]])
+    expectEqual(messages(0x4080_3C00, 0x8000_0000), [[0x80, 0x3C, 0x40]])
+    expectEqual(messages(0x40B0_0700, 0xFFFF_FFFF), [[0xB0, 7, 0x7F]])
+    expectEqual(messages(0x40E0_0000, 0x8000_0000), [[0xE0, 0, 0x40]])
+    expectEqual(messages(0x40C0_0000, 0x0900_0000), [[0xC0, 9]])
     // Pitch bend of one note.
-    #expect(messages(0x4060_3C00, 0x8000_0000).isEmpty)
+    expectTrue(messages(0x4060_3C00, 0x8000_0000).isEmpty)
   }
 
   @Test func systemExclusiveMessagesGoOverSeveralPackets() {
-    #expect(messages(0x3003_7E7F, 0x0900_0000) == [[0xF0, 0x7E, 0x7F, 9, 0xF7]])
+    expectEqual(messages(0x3003_7E7F, 0x0900_0000), [[0xF0, 0x7E, 0x7F, 9, 0xF7]])
     var reader = UniversalMIDI()
-    #expect(reader.messages([0x3016_0102, 0x0304_0506]).isEmpty)
-    #expect(reader.messages([0x3026_0708, 0x090A_0B0C]).isEmpty)
+    expectTrue(reader.messages([0x3016_0102, 0x0304_0506]).isEmpty)
+    expectTrue(reader.messages([0x3026_0708, 0x090A_0B0C]).isEmpty)
     let whole: [UInt8] = [0xF0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xF7]
-    #expect(reader.messages([0x3032_0D0E, 0]) == [whole])
+    expectEqual(reader.messages([0x3032_0D0E, 0]), [whole])
     // An end without a beginning.
-    #expect(reader.messages([0x3032_0D0E, 0]).isEmpty)
+    expectTrue(reader.messages([0x3032_0D0E, 0]).isEmpty)
   }
 
   @Test func aPacketThatEndsEarlyIsLeftOut() {
-    #expect(messages(0x2090_4064, 0x4090_3C00) == [[0x90, 0x40, 0x64]])
+    expectEqual(messages(0x2090_4064, 0x4090_3C00), [[0x90, 0x40, 0x64]])
   }
 }

@@ -72,12 +72,12 @@ import Testing
       (.ambient, true, false), (.soloAmbient, true, false), (.playback, true, false),
       (.record, false, true), (.playAndRecord, true, true), (.processing, false, false),
     ]
-    #expect(session.category == .soloAmbient)
+    expectEqual(session.category, .soloAmbient)
     for (category, plays, records) in table {
       session.setCategory(category)
-      #expect(((try? session.admit(plays: true, records: false)) != nil) == plays)
-      #expect(((try? session.admit(plays: false, records: true)) != nil) == records)
-      #expect((try? session.admit(plays: true, records: true)) == (records ? plays : nil))
+      expectEqual(((try? session.admit(plays: true, records: false)) != nil), plays)
+      expectEqual(((try? session.admit(plays: false, records: true)) != nil), records)
+      expectEqual((try? session.admit(plays: true, records: true)), (records ? plays : nil))
     }
     end()
   }
@@ -89,36 +89,36 @@ import Testing
       try session.setCategory(.playback, .standard, .defaultToSpeaker)
     }
     #expect(throws: AudioSessionRefusal.self) { try session.setCategory(.playback, .voiceChat, []) }
-    #expect(session.category == .playAndRecord && session.mode == .voiceChat)
+    expectTrue(session.category == .playAndRecord && session.mode == .voiceChat)
     session.setCategory(.playAndRecord)
-    #expect(session.options == [.mixWithOthers, .defaultToSpeaker])
+    expectEqual(session.options, [.mixWithOthers, .defaultToSpeaker])
     session.setCategory(.playback)
-    #expect(session.mode == .standard && session.options.isEmpty)
+    expectTrue(session.mode == .standard && session.options.isEmpty)
     try session.setMode(.measurement)
     session.setCategory(.ambient)
-    #expect(session.mode == .measurement)
+    expectEqual(session.mode, .measurement)
     end()
   }
 
   @Test("the wanted duration of a call takes effect at once, and follows the rate")
   func durations() throws {
     try session.setPreferredBufferDuration(0.005)
-    #expect(try device.bufferFrames == 240 && session.bufferDuration == 0.005)
+    expectTrue(try device.bufferFrames == 240 && session.bufferDuration == 0.005)
     // A server that returns at another rate.
     try session.activate()
     server.goAway()
-    #expect(waits { events.all == ["began"] })
+    expectTrue(waits { events.all == ["began"] })
     server.comeBack(sampleRate: 96000)
-    #expect(waits { (try? device.bufferFrames) == 480 })
-    #expect(try session.bufferDuration == 0.005)
+    expectTrue(waits { (try? device.bufferFrames) == 480 })
+    try expectEqual(session.bufferDuration, 0.005)
     for (seconds, frames) in [(0, 1024), (1e-9, 16), (100, 4096), (0, 1024)] {
       try session.setPreferredBufferDuration(seconds)
-      #expect(try device.bufferFrames == frames)
-      #expect(session.preferredBufferDuration == seconds)
+      try expectEqual(device.bufferFrames, frames)
+      expectEqual(session.preferredBufferDuration, seconds)
     }
     // Without a wish, the server's period counts.
     server.changePeriod(to: 256)
-    #expect(waits { (try? device.bufferFrames) == 256 })
+    expectTrue(waits { (try? device.bufferFrames) == 256 })
     for wrong in [-1, .nan, .infinity] {
       #expect(throws: AudioSessionRefusal.self) { try session.setPreferredBufferDuration(wrong) }
       #expect(throws: AudioSessionRefusal.self) { try session.setPreferredSampleRate(wrong) }
@@ -132,10 +132,10 @@ import Testing
     try session.setPreferredBufferDuration(0.01)
     #expect(throws: AudioSessionRefusal.self) { try session.activate() }
     #expect(throws: AudioSessionRefusal.self) { try session.sampleRate }
-    #expect(!session.isActive)
+    expectTrue(!session.isActive)
     server.failure = nil
     try session.activate()
-    #expect(try session.isActive && device.bufferFrames == 480)
+    expectTrue(try session.isActive && device.bufferFrames == 480)
     end()
   }
 
@@ -143,55 +143,55 @@ import Testing
   func interruptions() throws {
     _ = try session.sampleRate
     server.goAway()
-    #expect(waits { !device.isAlive })
+    expectTrue(waits { !device.isAlive })
     server.comeBack()
-    #expect(waits { device.isAlive })
-    #expect(isQuiet())
+    expectTrue(waits { device.isAlive })
+    expectTrue(isQuiet())
     try session.activate()
     // It keeps the client open.
     device.closeIfUnused()
-    #expect(device.isOpen)
+    expectTrue(device.isOpen)
     for isMadeInactive in [false, true] {
       server.goAway()
-      #expect(waits { events.all == ["began"] })
-      #expect(!session.isActive)
+      expectTrue(waits { events.all == ["began"] })
+      expectTrue(!session.isActive)
       #expect(throws: AudioSessionRefusal.self) { try session.activate() }
-      #expect(try session.outputChannels == 2)
+      try expectEqual(session.outputChannels, 2)
       if isMadeInactive { session.deactivate() }
       server.comeBack()
-      #expect(waits { events.all == ["began", "ended"] })
-      #expect(session.isActive != isMadeInactive)
+      expectTrue(waits { events.all == ["began", "ended"] })
+      expectTrue(session.isActive != isMadeInactive)
       _ = events.take()
     }
     device.closeIfUnused()
-    #expect(!device.isOpen)
+    expectTrue(!device.isOpen)
   }
 
   @Test("channels and volume are told when they change")
   func changes() throws {
     try session.activate()
-    #expect(try session.inputChannels == 2)
+    try expectEqual(session.inputChannels, 2)
     server.physicalInputs = []
     server.otherInputs = ["other:in"]
-    #expect(waits { events.all == ["inputs 2 -> 0"] })
-    #expect(try session.inputChannels == 0 && device.facts.inputs == 2)
+    expectTrue(waits { events.all == ["inputs 2 -> 0"] })
+    expectTrue(try session.inputChannels == 0 && device.facts.inputs == 2)
     _ = events.take()
     server.physicalOutputs += ["system:playback_3"]
     server.otherInputs = []
-    #expect(waits { events.all == ["outputs 3"] })
+    expectTrue(waits { events.all == ["outputs 3"] })
     _ = events.take()
     device.setVolume(0.5)
     device.setVolume(0.5)
-    #expect(waits { events.all == ["volume 0.5"] })
-    #expect(session.volume == 0.5)
+    expectTrue(waits { events.all == ["volume 0.5"] })
+    expectEqual(session.volume, 0.5)
     _ = events.take()
-    #expect(isQuiet())
+    expectTrue(isQuiet())
     end()
   }
 
   /// Starts a unit in both directions.
   private func start() throws -> OutputUnit {
-    let unit = try #require(try UnitKind.remoteIO.make { device } as? OutputUnit)
+    let unit = try require(try UnitKind.remoteIO.make { device } as? OutputUnit)
     try unit.setRecords(true)
     try unit.initialize()
     try unit.start()
@@ -204,14 +204,14 @@ import Testing
     let all = CardRoute(
       inputs: ["system:capture_1", "system:capture_2"],
       outputs: ["system:playback_1", "system:playback_2"])
-    #expect(try session.route == all)
+    try expectEqual(session.route, all)
     let unit = try start()
-    #expect(try session.route == all)
-    let client = try #require(server.clients.last)
+    try expectEqual(session.route, all)
+    let client = try require(server.clients.last)
     // Own connections are no news.
-    #expect(isQuiet())
+    expectTrue(isQuiet())
     client.disconnect("out_2", from: "system:playback_2")
-    #expect(
+    expectTrue(
       waits {
         events.all == [
           "oldDevice: capture_1,capture_2,playback_1,playback_2 -> capture_1,capture_2,playback_1"
@@ -219,20 +219,20 @@ import Testing
       }, "\(events.all)")
     _ = events.take()
     client.disconnect("in_1", from: "system:capture_1")
-    #expect(
+    expectTrue(
       waits {
         events.all == ["oldDevice: capture_1,capture_2,playback_1 -> capture_2,playback_1"]
       }, "\(events.all)")
     _ = events.take()
     try client.connect("out_2", to: "system:playback_2")
-    #expect(
+    expectTrue(
       waits {
         events.all == ["newDevice: capture_2,playback_1 -> capture_2,playback_1,playback_2"]
       }, "\(events.all)")
     _ = events.take()
     // A direction that the category does not allow.
     session.setCategory(.playback)
-    #expect(
+    expectTrue(
       waits {
         events.all == [
           "categoryChange: capture_2,playback_1,playback_2 -> playback_1,playback_2"
@@ -240,15 +240,15 @@ import Testing
       }, "\(events.all)")
     _ = events.take()
     try client.connect("system:capture_1", toOurs: "in_1")
-    #expect(isQuiet())
+    expectTrue(isQuiet())
     // Another port than the card's.
     server.otherInputs = ["other:in"]
     try client.connect("out_1", to: "other:in")
     client.disconnect("out_1", from: "other:in")
-    #expect(isQuiet())
+    expectTrue(isQuiet())
     unit.dispose()
-    #expect(isQuiet())
-    #expect(try session.route == CardRoute(outputs: all.outputs))
+    expectTrue(isQuiet())
+    try expectEqual(session.route, CardRoute(outputs: all.outputs))
     end()
   }
 
@@ -257,12 +257,12 @@ import Testing
     server.physicalInputs = []
     try session.activate()
     session.setCategory(.record)
-    #expect(waits { events.all == ["noSuitableRoute: playback_1,playback_2 -> "] })
+    expectTrue(waits { events.all == ["noSuitableRoute: playback_1,playback_2 -> "] })
     session.setCategory(.record)
-    #expect(events.take().count == 1)
+    expectEqual(events.take().count, 1)
     end()
     session.setCategory(.playback)
     // Nobody opens a client to tell that.
-    #expect(isQuiet() && !device.isOpen)
+    expectTrue(isQuiet() && !device.isOpen)
   }
 }

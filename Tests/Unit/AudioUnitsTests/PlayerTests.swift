@@ -24,7 +24,7 @@ import Testing
   }
 
   private func player() throws -> PlayerUnit {
-    let unit = try #require(try make(.soundPlayer) as? PlayerUnit)
+    let unit = try require(try make(.soundPlayer) as? PlayerUnit)
     try unit.setFormat(planar(1), .output, 0)
     try unit.initialize()
     return unit
@@ -53,7 +53,7 @@ import Testing
       }
     }
     let renderer = Renderer(unit, from: 5000)
-    #expect(try frames(unit, 200, renderer).allSatisfy { $0 == 0 } && unit.playedFrames == nil)
+    expectTrue(try frames(unit, 200, renderer).allSatisfy { $0 == 0 } && unit.playedFrames == nil)
     try unit.start(.sample(5250))
     let found = try frames(unit, 600, renderer)
     var wanted = [Float](repeating: 0, count: 600)
@@ -61,12 +61,12 @@ import Testing
     for (first, value) in [(60, 1000), (160, 2000), (350, 3000), (450, 4050)] {
       for i in 0..<(value % 1000 == 0 ? 100 : 50) { wanted[first + i] = Float(value + i) }
     }
-    #expect(found == wanted)
-    #expect(unit.playedFrames == 550)
+    expectEqual(found, wanted)
+    expectEqual(unit.playedFrames, 550)
     let all = [
       "0 began", "0 ended", "1 began", "1 ended", "2 began", "2 ended", "3 beganLate", "3 ended",
     ]
-    #expect(waits { events.withLock { $0 } == all }, "\(events.withLock { $0 })")
+    expectTrue(waits { events.withLock { $0 } == all }, "\(events.withLock { $0 })")
     unit.dispose()
   }
 
@@ -86,9 +86,9 @@ import Testing
     let wanted =
       [1000..<1100, 3000..<3050].joined().map { Float($0) }
       + [Float](repeating: 0, count: 50)
-    #expect(found == wanted)
+    expectEqual(found, wanted)
     let all = ["0 began", "0 ended", "1 beganLate", "1 ended", "2 began", "2 ended"]
-    #expect(waits { events.withLock { $0 } == all }, "\(events.withLock { $0 })")
+    expectTrue(waits { events.withLock { $0 } == all }, "\(events.withLock { $0 })")
     unit.dispose()
   }
 
@@ -102,13 +102,14 @@ import Testing
     }
     try unit.start(.nextRender)
     let renderer = Renderer(unit)
-    #expect(try renderer.render(55)[0][54] == 50)
+    try expectEqual(renderer.render(55)[0][54], 50)
     try unit.start(.nextRender)
     let found = try renderer.render(150)[0]
-    #expect(
-      found == [Float](repeating: 0, count: 5) + (1...100).map(Float.init)
+    expectEqual(
+      found,
+      [Float](repeating: 0, count: 5) + (1...100).map(Float.init)
         + [Float](repeating: 0, count: 45))
-    #expect(waits { events.withLock { $0 } == ["began", "began", "ended"] })
+    expectTrue(waits { events.withLock { $0 } == ["began", "began", "ended"] })
     unit.dispose()
   }
 
@@ -117,7 +118,7 @@ import Testing
     let samples = try Samples(50, from: 1)
     try unit.play(samples.memory.list, frames: 50, start: 0) { _ in }
     try unit.start(.nextRender)
-    #expect(try Renderer(unit, from: 777).render(50)[0] == (1...50).map(Float.init))
+    try expectEqual(Renderer(unit, from: 777).render(50)[0], (1...50).map(Float.init))
     _ = unit.render.pointee.reset()
     try unit.play(samples.memory.list, frames: 50, start: 0) { _ in }
     // A millisecond after the first frame.
@@ -130,9 +131,9 @@ import Testing
     time.flags = UInt32(cue_time_has_sample | cue_time_has_host)
     time.host_time = 5_000_000_000
     var flags: UInt32 = 0
-    #expect(unit.render.pointee.render(&flags, &time, bus: 0, frames: 100, list) == 0)
+    expectEqual(unit.render.pointee.render(&flags, &time, bus: 0, frames: 100, list), 0)
     let found = cue_rt_buffers(list)[0].data!.assumingMemoryBound(to: Float.self)
-    #expect(found[47] == 0 && found[48] == 1 && found[97] == 50 && found[98] == 0)
+    expectTrue(found[47] == 0 && found[48] == 1 && found[97] == 50 && found[98] == 0)
     unit.dispose()
   }
 
@@ -147,15 +148,15 @@ import Testing
     }
     try unit.start(.nextRender)
     let renderer = Renderer(unit)
-    #expect(try renderer.render(150)[0][149] == 50)
+    try expectEqual(renderer.render(150)[0][149], 50)
     _ = unit.render.pointee.reset()
     // What comes after the reset stays.
     try unit.play(samples.memory.list, frames: 100, start: 20) { _ in }
-    #expect(try renderer.render(64)[0].allSatisfy { $0 == 0 })
-    #expect(waits { events.withLock { $0.suffix(2) == ["1 cancelled", "2 cancelled"] } })
+    expectTrue(try renderer.render(64)[0].allSatisfy { $0 == 0 })
+    expectTrue(waits { events.withLock { $0.suffix(2) == ["1 cancelled", "2 cancelled"] } })
     try unit.start(.nextRender)
     let found = try renderer.render(64)[0]
-    #expect(found[19] == 0 && found[20] == 1 && found[63] == 44)
+    expectTrue(found[19] == 0 && found[20] == 1 && found[63] == 44)
     unit.dispose()
   }
 
@@ -173,11 +174,11 @@ import Testing
       events.withLock { $0.append("1 \(kind)") }
     }
     let renderer = Renderer(unit)
-    #expect(try renderer.render(64)[0].allSatisfy { $0 == 0 })
-    #expect(waits { events.withLock { $0 == ["0 cancelled"] } })
+    expectTrue(try renderer.render(64)[0].allSatisfy { $0 == 0 })
+    expectTrue(waits { events.withLock { $0 == ["0 cancelled"] } })
     try unit.start(.nextRender)
     let found = try renderer.render(64)[0]
-    #expect(found[..<10].allSatisfy { $0 == 0 } && found[10] == 1 && found[63] == 54)
+    expectTrue(found[..<10].allSatisfy { $0 == 0 } && found[10] == 1 && found[63] == 54)
     unit.dispose()
   }
 
@@ -191,7 +192,7 @@ import Testing
     let renderer = Renderer(unit)
     var found: [Float] = []
     for _ in 0..<6 { found += try renderer.render(20)[0] }
-    #expect(found == (1...30).map(Float.init) + [Float](repeating: 0, count: 90))
+    expectEqual(found, (1...30).map(Float.init) + [Float](repeating: 0, count: 90))
     unit.dispose()
   }
 
@@ -209,21 +210,21 @@ import Testing
       cue_rt_buffers(list)[0] = cue_buffer(channels: 1, bytes: 400, data: nil)
       var time = cue_time_stamp()
       var flags: UInt32 = 0
-      #expect(unit.render.pointee.render(&flags, &time, bus: 0, frames: 50, list) == 0)
+      expectEqual(unit.render.pointee.render(&flags, &time, bus: 0, frames: 50, list), 0)
       let memory = cue_rt_buffers(list)[0].data!.assumingMemoryBound(to: Float.self)
       found += (0..<50).map { memory[$0] }
     }
-    #expect(found == (1...150).map(Float.init))
+    expectEqual(found, (1...150).map(Float.init))
     unit.dispose()
   }
 
   @Test func rendersOfPlayersAllocateNothing() throws {
-    try #require(cue_probe_works() || isSanitized)
+    try require(cue_probe_works() || isSanitized)
     let unit = try player()
     let samples = try Samples(200, from: 1)
     for _ in 0..<40 { try unit.play(samples.memory.list, frames: 200, start: nil) { _ in } }
     try unit.start(.nextRender)
-    #expect(try countingCalls(unit) == 0)
+    try expectEqual(countingCalls(unit), 0)
     unit.dispose()
   }
 
@@ -261,18 +262,18 @@ import Testing
 
   /// A region behind the end of its file is over at once, however often it is repeated.
   @Test func aRegionWithoutFramesEnds() throws {
-    let unit = try #require(try make(.filePlayer) as? FilePlayerUnit)
+    let unit = try require(try make(.filePlayer) as? FilePlayerUnit)
     try unit.setFormat(planar(1), .output, 0)
     let ends = Mutex<[String]>([])
     let file = CountingFile(2000)
     let region = PlayerRegion(file, start: 0, firstFrame: 3000, frames: nil, loops: 1000)
     try unit.play(region) { end in ends.withLock { $0.append("\(end)") } }
-    #expect(ends.withLock { $0 } == ["played"] && file.reads.withLock { $0 } == 1)
+    expectTrue(ends.withLock { $0 } == ["played"] && file.reads.withLock { $0 } == 1)
     unit.dispose()
   }
 
   @Test func regionsOfFilesPlayWithoutGaps() throws {
-    let unit = try #require(try make(.filePlayer) as? FilePlayerUnit)
+    let unit = try require(try make(.filePlayer) as? FilePlayerUnit)
     try unit.setFormat(planar(1), .output, 0)
     unit.readAhead = (256, 3)
     try unit.initialize()
@@ -294,14 +295,14 @@ import Testing
       found += try renderer.render(50)[0]
       // The thread reads ahead.
       let played = found.count
-      #expect(waits { unit.readyFrames >= min(2600, played + 50) }, "\(played)")
+      expectTrue(waits { unit.readyFrames >= min(2600, played + 50) }, "\(played)")
     }
     var wanted = [Float](repeating: 0, count: 2600)
     for i in 0..<1400 { wanted[30 + i] = Float(100 + i % 700) }
     for i in 0..<500 { wanted[1430 + i] = Float(1500 + i) }
     for i in 0..<30 { wanted[2500 + i] = Float(i % 10) }
-    #expect(found == wanted)
-    #expect(
+    expectEqual(found, wanted)
+    expectTrue(
       waits { ends.withLock { $0 } == ["0 played", "1 played", "2 played"] },
       "\(ends.withLock { $0 })")
     unit.dispose()

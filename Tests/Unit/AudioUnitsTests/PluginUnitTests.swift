@@ -16,7 +16,7 @@ import Testing
   private let world = World(path: "/usr/lib/lv2")
 
   private func planar(_ channels: Int) throws -> BusFormat {
-    try #require(BusFormat.planar(channels: channels, sampleRate: Self.rate))
+    try require(BusFormat.planar(channels: channels, sampleRate: Self.rate))
   }
 
   private func make(_ uri: String, channels: Int = 2) throws -> LV2Unit {
@@ -80,18 +80,18 @@ import Testing
     for uri in world.uris {
       let plugin = try world.description(of: uri)
       let description = PluginIdentity.description(of: plugin)
-      #expect(PluginIdentity.types.contains(description.type), "\(uri)")
-      #expect(seen.insert(description).inserted, "\(uri)")
+      expectTrue(PluginIdentity.types.contains(description.type), "\(uri)")
+      expectTrue(seen.insert(description).inserted, "\(uri)")
       // Two plugins with one number: the second attempt gives another.
-      #expect(PluginIdentity.description(of: plugin, attempt: 1) != description, "\(uri)")
+      expectTrue(PluginIdentity.description(of: plugin, attempt: 1) != description, "\(uri)")
     }
     let list = ComponentList { world }
     let all = list.all(
       matching: ComponentDescription(
         type: 0, subtype: 0, manufacturer: PluginIdentity.manufacturer))
-    #expect(Set(all.map(\.description)).count == all.count && all.count > 20)
+    expectTrue(Set(all.map(\.description)).count == all.count && all.count > 20)
     for component in all {
-      #expect(list.next(after: nil, matching: component.description)?.number == component.number)
+      expectEqual(list.next(after: nil, matching: component.description)?.number, component.number)
     }
   }
 
@@ -105,27 +105,27 @@ import Testing
       DispatchQueue.concurrentPerform(iterations: 8) { _ in
         if list.next(after: nil, matching: description) != nil { found.raise() }
       }
-      #expect(found.count == 8)
+      expectEqual(found.count, 8)
     }
   }
 
   @Test("55: groups of ports are buses, CV ports are none")
   func layouts() throws {
-    try #require(!world.uris.isEmpty)
+    try require(!world.uris.isEmpty)
     for uri in world.uris {
       let plugin = try world.description(of: uri)
       let layout = PluginLayout(plugin)
       let planes = layout.planes(instances: 1)
-      #expect(planes.inputs.count == plugin.planes(.input).count, "\(uri)")
-      #expect(planes.outputs.count == plugin.planes(.output).count, "\(uri)")
+      expectEqual(planes.inputs.count, plugin.planes(.input).count, "\(uri)")
+      expectEqual(planes.outputs.count, plugin.planes(.output).count, "\(uri)")
       let audio = plugin.planes(.input).filter { $0.kind == .audio }.count
-      #expect(layout.inputs.reduce(0, +) == audio, "\(uri)")
+      expectEqual(layout.inputs.reduce(0, +), audio, "\(uri)")
     }
   }
 
   @Test("a render of a plugin allocates, locks and retains nothing, whatever is set")
   func realTime() throws {
-    try #require(cue_probe_works() || isSanitized)
+    try require(cue_probe_works() || isSanitized)
     let unit = try make("http://lv2plug.in/plugins/eg-amp")
     try unit.setCallback(Self.ones, nil, 0)
     try unit.initialize()
@@ -153,10 +153,10 @@ import Testing
       time.sample_time += Double(frames)
     }
     let counts = cue_probe_leave()
-    #expect(failures == 0)
-    #expect(counts.allocations == 0 && counts.frees == 0 && counts.locks == 0)
-    #expect(counts.retains == 0 && counts.releases == 0, "\(counts)")
-    #expect(output.samples(1, 480).last == 1)
+    expectEqual(failures, 0)
+    expectTrue(counts.allocations == 0 && counts.frees == 0 && counts.locks == 0)
+    expectTrue(counts.retains == 0 && counts.releases == 0, "\(counts)")
+    expectEqual(output.samples(1, 480).last, 1)
     unit.dispose()
   }
 
@@ -168,32 +168,32 @@ import Testing
     try mixer.setCallback(Self.ones, nil, 0)
     try mixer.initialize()
     let output = Output(channels: 2)
-    #expect(output.render(mixer, frames: 64) == 0)
+    expectEqual(output.render(mixer, frames: 64), 0)
     // The input's volume at frames 10 and 20, a ramp of the output's from 30 to 50.
-    #expect(schedule(mixer, 0, 1, start: 20, to: 0.25) == 0)
-    #expect(schedule(mixer, 0, 1, start: 10, to: 0.5) == 0)
-    #expect(schedule(mixer, 0, 2, start: 30, frames: 20, from: 1, to: 0.5) == 0)
-    #expect(output.render(mixer, frames: 64) == 0)
+    expectEqual(schedule(mixer, 0, 1, start: 20, to: 0.25), 0)
+    expectEqual(schedule(mixer, 0, 1, start: 10, to: 0.5), 0)
+    expectEqual(schedule(mixer, 0, 2, start: 30, frames: 20, from: 1, to: 0.5), 0)
+    expectEqual(output.render(mixer, frames: 64), 0)
     let samples = output.samples(0, 64)
-    #expect(samples[..<10].allSatisfy { $0 == 1 })
-    #expect(samples[10..<20].allSatisfy { $0 == 0.5 })
-    #expect(samples[20..<30].allSatisfy { $0 == 0.25 })
+    expectTrue(samples[..<10].allSatisfy { $0 == 1 })
+    expectTrue(samples[10..<20].allSatisfy { $0 == 0.5 })
+    expectTrue(samples[20..<30].allSatisfy { $0 == 0.25 })
     for i in 30..<50 {
       let gain = 1 - 0.5 * Float(i - 29) / 20
-      #expect(abs(samples[i] - 0.25 * gain) < 1e-6, "\(i)")
+      expectTrue(abs(samples[i] - 0.25 * gain) < 1e-6, "\(i)")
     }
-    #expect(samples[50...].allSatisfy { $0 == 0.125 })
+    expectTrue(samples[50...].allSatisfy { $0 == 0.125 })
     // A ramp over two renders is scheduled for each of them.
-    #expect(schedule(mixer, 0, 2, start: 0, frames: 128, from: 0.5, to: 1) == 0)
-    #expect(output.render(mixer, frames: 64) == 0)
-    #expect(abs(output.samples(1, 64)[63] - 0.25 * 0.75) < 1e-6)
-    #expect(schedule(mixer, 0, 2, start: -64, frames: 128, from: 0.5, to: 1) == 0)
-    #expect(output.render(mixer, frames: 64) == 0)
-    #expect(abs(output.samples(1, 64)[63] - 0.25) < 1e-6)
-    #expect(output.render(mixer, frames: 64) == 0)
-    #expect(output.samples(1, 64).allSatisfy { $0 == 0.25 })
-    #expect(schedule(mixer, 0, 1, start: 0, to: .nan) == RenderError.badArgument)
-    #expect(schedule(mixer, 9, 1, start: 0, to: 1) == RenderError.invalidParameter)
+    expectEqual(schedule(mixer, 0, 2, start: 0, frames: 128, from: 0.5, to: 1), 0)
+    expectEqual(output.render(mixer, frames: 64), 0)
+    expectTrue(abs(output.samples(1, 64)[63] - 0.25 * 0.75) < 1e-6)
+    expectEqual(schedule(mixer, 0, 2, start: -64, frames: 128, from: 0.5, to: 1), 0)
+    expectEqual(output.render(mixer, frames: 64), 0)
+    expectTrue(abs(output.samples(1, 64)[63] - 0.25) < 1e-6)
+    expectEqual(output.render(mixer, frames: 64), 0)
+    expectTrue(output.samples(1, 64).allSatisfy { $0 == 0.25 })
+    expectEqual(schedule(mixer, 0, 1, start: 0, to: .nan), RenderError.badArgument)
+    expectEqual(schedule(mixer, 9, 1, start: 0, to: 1), RenderError.invalidParameter)
     mixer.dispose()
   }
 
@@ -202,10 +202,10 @@ import Testing
     let mixer = try MixerUnit(.multiChannelMixer, .multiChannel)
     try mixer.setCallback(Self.ones, nil, 0)
     try mixer.initialize()
-    for i in 0..<ChangeQueue.capacity { #expect(schedule(mixer, 0, 1, start: i, to: 1) == 0) }
-    #expect(schedule(mixer, 0, 1, start: 0, to: 1) == RenderError.memoryFull)
+    for i in 0..<ChangeQueue.capacity { expectEqual(schedule(mixer, 0, 1, start: i, to: 1), 0) }
+    expectEqual(schedule(mixer, 0, 1, start: 0, to: 1), RenderError.memoryFull)
     let output = Output(channels: 2)
-    #expect(output.render(mixer, frames: 512) == 0)
+    expectEqual(output.render(mixer, frames: 512), 0)
     // Each thread's last change is that of its own bus.
     mixer.uninitialize()
     try mixer.setBusCount(4, .input)
@@ -224,13 +224,13 @@ import Testing
       }
     }
     threads.forEach { $0.start() }
-    while isOver.count < 4 { #expect(output.render(mixer, frames: 64) == 0) }
-    for _ in 0..<4 { #expect(output.render(mixer, frames: 64) == 0) }
+    while isOver.count < 4 { expectEqual(output.render(mixer, frames: 64), 0) }
+    for _ in 0..<4 { expectEqual(output.render(mixer, frames: 64), 0) }
     for bus in 0..<4 {
       var value: Float = 0
-      #expect(
-        mixer.render.pointee.parameter(0, scope: 1, element: UInt32(bus), into: &value) == 0)
-      #expect(value == 1)
+      expectEqual(
+        mixer.render.pointee.parameter(0, scope: 1, element: UInt32(bus), into: &value), 0)
+      expectEqual(value, 1)
     }
     mixer.dispose()
   }
@@ -241,7 +241,7 @@ import Testing
     try unit.setCallback(Self.ones, nil, 0)
     try unit.initialize()
     let output = Output(channels: 2)
-    #expect(unit.render.pointee.setParameter(1, scope: 0, element: 0, to: 0.375) == 0)
+    expectEqual(unit.render.pointee.setParameter(1, scope: 0, element: 0, to: 0.375), 0)
     let saved = try unit.settings()
     let isOver = Flag()
     let thread = Thread {
@@ -252,12 +252,12 @@ import Testing
       isOver.raise()
     }
     thread.start()
-    while isOver.count == 0 { #expect(output.render(unit, frames: 64) == 0) }
+    while isOver.count == 0 { expectEqual(output.render(unit, frames: 64), 0) }
     var value: Float = 0
-    #expect(unit.render.pointee.parameter(1, scope: 0, element: 0, into: &value) == 0)
-    #expect(value == 0.375)
+    expectEqual(unit.render.pointee.parameter(1, scope: 0, element: 0, into: &value), 0)
+    expectEqual(value, 0.375)
     unit.dispose()
-    #expect(output.render(unit, frames: 64) == RenderError.uninitialized)
+    expectEqual(output.render(unit, frames: 64), RenderError.uninitialized)
   }
 
   /// Renders a second of a deterministic input, and returns its last quarter.
@@ -266,7 +266,7 @@ import Testing
     let output = Output(channels: channels)
     var found = Array(repeating: [Float](), count: channels)
     for i in 0..<94 {
-      #expect(output.render(unit, frames: 512) == 0)
+      expectEqual(output.render(unit, frames: 512), 0)
       if i < 70 { continue }
       for channel in 0..<channels { found[channel] += output.samples(channel, 512) }
     }
@@ -290,13 +290,13 @@ import Testing
   func everyPlugin() throws {
     let built = repository.appendingPathComponent(".build/lv2").path
     let made = try run("make", ["-C", "Plugins", "OUT=\(built)"], folder: repository)
-    try #require(made.status == 0, "\(made.errors)")
+    try require(made.status == 0, "\(made.errors)")
     let world = World(path: "\(built):/usr/lib/lv2")
     let families = [
       "urn:cuejack:", "http://lv2plug.in/plugins/eg-", "http://drobilla.net/plugins/mda/",
     ]
     let uris = world.uris.filter { uri in families.contains { uri.hasPrefix($0) } }
-    #expect(uris.count > 50)
+    expectTrue(uris.count > 50)
     var parameters = 0
     for uri in uris {
       func make() throws -> LV2Unit {
@@ -313,35 +313,35 @@ import Testing
       let unit = try make()
       for parameter in unit.parameters(nil, bus: 0) {
         parameters += 1
-        #expect(parameter.range.contains(parameter.standard), "\(uri), \(parameter.name)")
+        expectTrue(parameter.range.contains(parameter.standard), "\(uri), \(parameter.name)")
         // A quarter of the way, in whole steps where there are only those.
         let range = parameter.range
         let value = range.lowerBound + (range.upperBound - range.lowerBound) / 4
         let isWhole = parameter.meaning == .indexed || parameter.meaning == .boolean
-        #expect(
+        expectEqual(
           unit.render.pointee.setParameter(
-            parameter.id, scope: 0, element: 0, to: isWhole ? value.rounded() : value) == 0)
+            parameter.id, scope: 0, element: 0, to: isWhole ? value.rounded() : value), 0)
       }
       try unit.initialize()
-      #expect(unit.latencySeconds >= 0 && unit.latencySeconds < 1)
+      expectTrue(unit.latencySeconds >= 0 && unit.latencySeconds < 1)
       let first = try second(of: unit)
-      #expect(first.allSatisfy { $0.allSatisfy(\.isFinite) }, "\(uri)")
+      expectTrue(first.allSatisfy { $0.allSatisfy(\.isFinite) }, "\(uri)")
       let settings = try unit.settings()
       unit.dispose()
       // Two that are restored sound the same.
       let sounds = try (0..<2).map { _ in
         let other = try make()
         try other.restore(settings)
-        #expect(try other.settings().values == settings.values, "\(uri)")
+        try expectEqual(other.settings().values, settings.values, "\(uri)")
         try other.initialize()
         defer { other.dispose() }
         return try second(of: other)
       }
       // The sound of these two is never the same again.
       let varies = ["RezFilter", "VocInput"].contains { uri.hasSuffix("/mda/\($0)") }
-      #expect(sounds[0] == sounds[1] || varies, "\(uri)")
+      expectTrue(sounds[0] == sounds[1] || varies, "\(uri)")
     }
-    #expect(parameters > uris.count)
+    expectTrue(parameters > uris.count)
   }
 
   @Test("55: a plugin that cannot be instantiated says why")
@@ -349,7 +349,7 @@ import Testing
     let unit = try make("http://lv2plug.in/plugins/eg-amp")
     #expect(throws: UnitError.self) { try unit.restore(pluginState: "nothing") }
     #expect(throws: UnitError.self) { try unit.send(midi: [0x90, 60, 100], offset: 0) }
-    #expect(unit.presets.isEmpty)
+    expectTrue(unit.presets.isEmpty)
     #expect(throws: UnitError.self) { try unit.setPreset(UnitPreset(number: 0, name: "")) }
     unit.dispose()
   }

@@ -21,7 +21,7 @@ import Testing
   init() throws {
     let device = HardwareDevice(server, named: "by-hand", clientName: "units")
     self.device = device
-    unit = try #require(try UnitKind.remoteIO.make { device } as? OutputUnit)
+    unit = try require(try UnitKind.remoteIO.make { device } as? OutputUnit)
     server.whenAddingPort = { [held] in held.pass() }
   }
 
@@ -33,8 +33,8 @@ import Testing
   /// Checks that no cycle calls the app, and that the device has no function.
   private func expectSilence(_ calls: Int = 0, sourceLocation: SourceLocation = #_sourceLocation) {
     for _ in 0..<3 { server.cycle(frames: 1024) }
-    #expect(source.calls == calls && !device.isRunning, sourceLocation: sourceLocation)
-    #expect(
+    expectTrue(source.calls == calls && !device.isRunning, sourceLocation: sourceLocation)
+    expectTrue(
       waits { server.clients.allSatisfy { $0.outputs.allSatisfy { $0.isRemoved } } },
       sourceLocation: sourceLocation)
   }
@@ -49,16 +49,16 @@ import Testing
     let told = [
       "an output unit cannot use the JACK server “by-hand”: the JACK server “by-hand” went away"
     ]
-    #expect(lines.withLock { $0 } == told)
+    expectEqual(lines.withLock { $0 }, told)
     server.failure = nil
     try ready()
     try unit.start()
-    #expect(lines.withLock { $0 } == told)
+    expectEqual(lines.withLock { $0 }, told)
     unit.stop()
     device.closeIfUnused()
     server.failure = .lost(server: "by-hand")
     for _ in 0..<3 { #expect(throws: UnitError.self) { try unit.start() } }
-    #expect(lines.withLock { $0 } == told + told)
+    expectEqual(lines.withLock { $0 }, told + told)
     unit.dispose()
   }
 
@@ -74,7 +74,7 @@ import Testing
       case .dispose: unit.dispose()
       }
     }
-    #expect(!unit.isRunning)
+    expectTrue(!unit.isRunning)
     expectSilence()
     unit.dispose()
     device.closeIfUnused()
@@ -86,11 +86,11 @@ import Testing
     try unit.start()
     server.cycle(frames: 1024)
     held.run({ [unit] in try? unit.setRecords(true) }) { [unit] in unit.stop() }
-    #expect(!unit.isRunning && unit.records)
+    expectTrue(!unit.isRunning && unit.records)
     expectSilence(1)
     // It records from the next start on.
     try unit.start()
-    #expect(server.clients.last!.inputs.count { !$0.isRemoved } == 2)
+    expectEqual(server.clients.last!.inputs.count { !$0.isRemoved }, 2)
     unit.dispose()
     device.closeIfUnused()
   }
@@ -106,9 +106,9 @@ import Testing
       }
       return false
     }
-    #expect(isDisposed { () throws(UnitError) in try unit.initialize() })
-    #expect(isDisposed { () throws(UnitError) in try unit.start() })
-    #expect(isDisposed { () throws(UnitError) in try mixer.connect(unit, output: 1, to: 0) })
+    expectTrue(isDisposed { () throws(UnitError) in try unit.initialize() })
+    expectTrue(isDisposed { () throws(UnitError) in try unit.start() })
+    expectTrue(isDisposed { () throws(UnitError) in try mixer.connect(unit, output: 1, to: 0) })
     mixer.dispose()
     device.closeIfUnused()
   }
@@ -130,7 +130,7 @@ import Testing
       // The next start comes as soon as the unit says that it was stopped.
       let end = ContinuousClock.now + .seconds(30)
       while unit.isRunning && ContinuousClock.now < end {}
-      try #require(waits { source.calls == round && !unit.isRunning })
+      try require(waits { source.calls == round && !unit.isRunning })
     }
     isOver.store(true, ordering: .relaxed)
     cycles.wait()
@@ -145,16 +145,16 @@ import Testing
     try ready()
     weak var kept: OutputUnit?
     try {
-      let other = try #require(try UnitKind.remoteIO.make { device } as? OutputUnit)
+      let other = try require(try UnitKind.remoteIO.make { device } as? OutputUnit)
       try other.setCallback(WaveSource.proc, source.pointer, 0)
       try other.initialize()
       try other.start()
       kept = other
     }()
     server.cycle(frames: 1024)
-    #expect(source.calls == 1 && kept != nil)
+    expectTrue(source.calls == 1 && kept != nil)
     kept?.dispose()
-    #expect(waits { kept == nil })
+    expectTrue(waits { kept == nil })
     unit.dispose()
     expectSilence(1)
     device.closeIfUnused()
@@ -171,7 +171,7 @@ import Testing
     let graph = UnitGraph(
       making: { [device] component throws(UnitError) in try component.make { device } },
       disposing: { $0.dispose() })
-    let component = try #require(
+    let component = try require(
       ComponentList.shared.next(after: nil, matching: UnitKind.remoteIO.description))
     let node = try graph.addNode(component)
     try graph.open()
@@ -186,7 +186,7 @@ import Testing
       case .dispose: graph.dispose()
       }
     }
-    #expect(!graph.isRunning && graph.isInitialized == (end == .stop))
+    expectTrue(!graph.isRunning && graph.isInitialized == (end == .stop))
     expectSilence()
     graph.dispose()
     #expect(throws: UnitGraphError.self) { try graph.open() }
@@ -225,8 +225,8 @@ import Testing
       ends.withLock { $0.append(other.status) }
       try? converter.setMaximumFrames(512)
     }
-    #expect(ends.withLock { $0 } == [RenderError.wrongContext, 1])
-    #expect(old == nil && !converter.isInside)
+    expectEqual(ends.withLock { $0 }, [RenderError.wrongContext, 1])
+    expectTrue(old == nil && !converter.isInside)
     converter.dispose()
     device.closeIfUnused()
   }
@@ -251,7 +251,7 @@ import Testing
       results.withLock { $0.second = second.status }
     }
     let (first, second) = results.withLock { $0 }
-    #expect(first == (0..<64).map(WaveSource.sample) && second == RenderError.wrongContext)
+    expectTrue(first == (0..<64).map(WaveSource.sample) && second == RenderError.wrongContext)
     converter.dispose()
     device.closeIfUnused()
   }
@@ -263,16 +263,16 @@ import Testing
     arguments: [UnitKind.remoteIO, .halOutput, .genericOutput, .converter, .multiChannelMixer])
   func quality(kind: UnitKind) throws {
     let unit = try kind.make { device }
-    #expect(unit.quality == 0x60)
+    expectEqual(unit.quality, 0x60)
     try unit.setFormat(planar(2, 44100), .input, 0)
     if !kind.isOutputUnit { try unit.setFormat(planar(2, 48000), .output, 0) }
     try unit.initialize()
     try unit.setQuality(0)
     let least = unit.latencySeconds
     try unit.setQuality(127)
-    #expect(unit.quality == 127 && least < unit.latencySeconds)
+    expectTrue(unit.quality == 127 && least < unit.latencySeconds)
     #expect(throws: UnitError.self) { try unit.setQuality(128) }
-    #expect(unit.quality == 127)
+    expectEqual(unit.quality, 127)
     unit.dispose()
     self.unit.dispose()
     device.closeIfUnused()

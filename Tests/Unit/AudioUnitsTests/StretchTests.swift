@@ -44,13 +44,13 @@ import Testing
       try unit.setFormat(planar(2, 48000), .input, 0)
       try unit.setFormat(planar(2, rate), .output, 0)
       try unit.setCallback(Self.sine, nil, 0)
-      #expect(unit.set(0, speed) == 0 && unit.set(1, cents) == 0)
+      expectTrue(unit.set(0, speed) == 0 && unit.set(1, cents) == 0)
       try unit.initialize()
       let found = try sound(unit, seconds: 1, rate: rate)
       let wanted = 1000 * Double(speed) * pow(2, Double(cents) / 1200)
-      #expect(
+      expectTrue(
         abs(frequency(found, rate: rate) - wanted) < wanted * 0.001, "\(speed), \(cents), \(rate)")
-      #expect(abs((found.max() ?? 0) - 1) < 0.02)
+      expectTrue(abs((found.max() ?? 0) - 1) < 0.02)
       unit.dispose()
     }
   }
@@ -63,12 +63,12 @@ import Testing
         try unit.setFormat(planar(1, 48000), .input, 0)
         try unit.setFormat(planar(1, 44100), .output, 0)
         try unit.setCallback(Self.sine, nil, 0)
-        #expect(unit.set(0, speed) == 0 && unit.set(1, cents) == 0)
+        expectTrue(unit.set(0, speed) == 0 && unit.set(1, cents) == 0)
         try unit.initialize()
-        #expect(unit.latencySeconds > 0 && unit.latencySeconds < 0.5)
+        expectTrue(unit.latencySeconds > 0 && unit.latencySeconds < 0.5)
         let found = try sound(unit, seconds: 3, rate: 44100)
         let wanted = 1000 * pow(2, Double(cents) / 1200)
-        #expect(
+        expectTrue(
           abs(frequency(found, rate: 44100) - wanted) < wanted * 0.01,
           "\(speed), \(cents): \(frequency(found, rate: 44100))")
         unit.dispose()
@@ -82,19 +82,19 @@ import Testing
     try unit.setFormat(planar(1, 48000), .input, 0)
     try unit.setFormat(planar(1, 44100), .output, 0)
     try unit.initialize()
-    #expect(unit.quality == 0x60)
+    expectEqual(unit.quality, 0x60)
     let usual = unit.latencySeconds
     var latencies: [Double] = []
     for quality in [0, 0x20, 0x40, 0x60, 0x7F] as [UInt32] {
       try unit.setQuality(quality)
       latencies.append(unit.latencySeconds)
     }
-    #expect(latencies[3] == usual)
-    #expect(Set(latencies).count == 5 && latencies == latencies.sorted(), "\(latencies)")
+    expectEqual(latencies[3], usual)
+    expectTrue(Set(latencies).count == 5 && latencies == latencies.sorted(), "\(latencies)")
     #expect(throws: UnitError.self) { try unit.setQuality(128) }
-    #expect(unit.quality == 0x7F)
+    expectEqual(unit.quality, 0x7F)
     let player = try make(.soundPlayer)
-    #expect(player.quality == nil)
+    expectNil(player.quality)
     unit.dispose()
   }
 
@@ -104,14 +104,14 @@ import Testing
       try unit.setFormat(planar(1, 48000), .input, 0)
       try unit.setFormat(planar(1, 48000), .output, 0)
       try unit.setCallback(Self.sine, nil, 0)
-      #expect(unit.set(0, 1.25) == 0 && unit.set(1, 700) == 0)
+      expectTrue(unit.set(0, 1.25) == 0 && unit.set(1, 700) == 0)
       try unit.initialize()
       let delay = unit.latencySeconds
       try unit.setQuality(0x40)
-      #expect(unit.latencySeconds != delay)
+      expectTrue(unit.latencySeconds != delay)
       let found = try sound(unit, seconds: 1, rate: 48000)
       let wanted = 1000 * pow(2, 700.0 / 1200)
-      #expect(abs(frequency(found, rate: 48000) - wanted) < wanted * 0.01)
+      expectTrue(abs(frequency(found, rate: 48000) - wanted) < wanted * 0.01)
       unit.dispose()
     }
   #endif
@@ -138,7 +138,7 @@ import Testing
               Int(time.pointee.sample_time) + Int(frames)
             return 0
           }, end, 0)
-        #expect(unit.set(0, speed) == 0 && unit.set(1, cents) == 0)
+        expectTrue(unit.set(0, speed) == 0 && unit.set(1, cents) == 0)
         try unit.initialize()
         let renderer = Renderer(unit)
         for _ in 0..<100 { _ = try renderer.render(441) }
@@ -146,14 +146,14 @@ import Testing
         for _ in 0..<300 { _ = try renderer.render(441) }
         // What was read ahead of the output varies by some hundredths of a second.
         let seconds = Double(end.pointee - first) / 48000
-        #expect(abs(seconds - 3 * Double(speed) * pitch) < 0.1, "\(kind): \(seconds) s")
+        expectTrue(abs(seconds - 3 * Double(speed) * pitch) < 0.1, "\(kind): \(seconds) s")
         unit.dispose()
       }
     }
   }
 
   @Test func rendersAllocateNothing() throws {
-    try #require(cue_probe_works() || isSanitized)
+    try require(cue_probe_works() || isSanitized)
     var kinds = [UnitKind.varispeed]
     #if RubberBand
       kinds.append(.newTimePitch)
@@ -165,8 +165,8 @@ import Testing
       try unit.setCallback(steps, nil, 0)
       try unit.initialize()
       for (speed, cents) in [(1, 0), (0.25, 2400), (4, -2400), (1.1, 100)] as [(Float, Float)] {
-        #expect(unit.set(0, speed) == 0 && unit.set(1, cents) == 0)
-        #expect(try countingCalls(unit) == 0, "\(kind) at \(speed), \(cents)")
+        expectTrue(unit.set(0, speed) == 0 && unit.set(1, cents) == 0)
+        try expectEqual(countingCalls(unit), 0, "\(kind) at \(speed), \(cents)")
       }
       unit.dispose()
     }

@@ -1,5 +1,6 @@
 import CProbe
 import CRealTime
+import TestBase
 import Testing
 
 @testable import AudioUnits
@@ -52,7 +53,7 @@ let steps: cue_render_proc = { data, _, _, _, frames, list in
 }
 
 func planar(_ channels: Int, _ rate: Double = 48000) throws -> BusFormat {
-  try #require(BusFormat.planar(channels: channels, sampleRate: rate))
+  try require(BusFormat.planar(channels: channels, sampleRate: rate))
 }
 
 /// Makes a unit that needs no device.
@@ -93,7 +94,7 @@ func countingCalls(_ unit: AudioUnits.Unit) throws -> Int {
     time.sample_time += Double(frames)
   }
   let counts = cue_probe_leave()
-  try #require(failures == 0)
+  try require(failures == 0)
   return Int(
     counts.allocations + counts.frees + counts.locks + counts.retains + counts.releases)
 }

@@ -93,7 +93,7 @@ final class InputRecorder: @unchecked Sendable {
   init() throws {
     let device = HardwareDevice(server, named: "by-hand", clientName: "units")
     self.device = device
-    unit = try #require(try UnitKind.remoteIO.make { device } as? OutputUnit)
+    unit = try require(try UnitKind.remoteIO.make { device } as? OutputUnit)
   }
 
   /// Sets the server's period.
@@ -102,7 +102,7 @@ final class InputRecorder: @unchecked Sendable {
   private var heard: [Float] { server.clients.last!.outputs[0].samples }
 
   private func planar(_ rate: Double = 48000, _ channels: Int = 2) throws -> BusFormat {
-    try #require(BusFormat.planar(channels: channels, sampleRate: rate))
+    try require(BusFormat.planar(channels: channels, sampleRate: rate))
   }
 
   private func end() {
@@ -122,13 +122,13 @@ final class InputRecorder: @unchecked Sendable {
 
   @Test("a cycle through converters and mixers allocates, locks and retains nothing")
   func realTime() throws {
-    try #require(cue_probe_works() || isSanitized)
+    try require(cue_probe_works() || isSanitized)
     let mixer = try UnitKind.multiChannelMixer.make { device }
     try mixer.setBusCount(2, .input)
     try mixer.setFormat(planar(), .output, 0)
     // One bus at another rate, the other in 16 bits.
     try mixer.setFormat(planar(44100), .input, 0)
-    let integers = try #require(
+    let integers = try require(
       BusFormat(
         PCMFormat(sampleRate: 48000, channels: 2, kind: .signedInteger, bitsPerSample: 16),
         isInterleaved: true))
@@ -160,10 +160,10 @@ final class InputRecorder: @unchecked Sendable {
           runDeviceUnit(pointer, &io)
         }
         let counts = cue_probe_leave()
-        #expect(counts.allocations == 0 && counts.frees == 0 && counts.locks == 0)
-        #expect(counts.retains == 0 && counts.releases == 0)
+        expectTrue(counts.allocations == 0 && counts.frees == 0 && counts.locks == 0)
+        expectTrue(counts.retains == 0 && counts.releases == 0)
         // Both buses are heard.
-        #expect(abs(output[2 * 400] - 0.5) < 1e-3)
+        expectTrue(abs(output[2 * 400] - 0.5) < 1e-3)
       }
     }
     end()
@@ -179,12 +179,13 @@ final class InputRecorder: @unchecked Sendable {
     try unit.initialize()
     try unit.start()
     for _ in 0..<5 { server.cycle(frames: 1024) }
-    #expect(source.framesOfCalls == [100, 24])
-    #expect(
-      source.firstTimes.prefix(12) == [
+    expectEqual(source.framesOfCalls, [100, 24])
+    expectEqual(
+      source.firstTimes.prefix(12),
+      [
         0, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1000, 1024,
       ])
-    #expect(heard == (0..<5120).map(WaveSource.sample))
+    expectEqual(heard, (0..<5120).map(WaveSource.sample))
     end()
   }
 
@@ -200,12 +201,12 @@ final class InputRecorder: @unchecked Sendable {
     try unit.setCallback(WaveSource.proc, second.pointer, 0)
     let calls = first.calls
     for _ in 0..<3 { server.cycle(frames: 512) }
-    #expect(first.calls == calls && second.calls == 3)
-    #expect(heard == (0..<3072).map(WaveSource.sample))
+    expectTrue(first.calls == calls && second.calls == 3)
+    expectEqual(heard, (0..<3072).map(WaveSource.sample))
     // Without one there is silence.
     try unit.setCallback(nil, nil, 0)
     server.cycle(frames: 512)
-    #expect(heard.suffix(512).allSatisfy { $0 == 0 })
+    expectTrue(heard.suffix(512).allSatisfy { $0 == 0 })
     end()
   }
 
@@ -219,18 +220,18 @@ final class InputRecorder: @unchecked Sendable {
     try unit.start()
     source.action = { [unit] in if source.calls == 2 { unit.stop() } }
     for _ in 0..<6 { server.cycle(frames: 512) }
-    #expect(source.calls == 2 && !unit.isRunning)
+    expectTrue(source.calls == 2 && !unit.isRunning)
     source.action = nil
     try unit.start()
     server.cycle(frames: 512)
-    #expect(source.calls == 3)
+    expectEqual(source.calls, 3)
     // The time began anew.
-    #expect(source.firstTimes.last == 0)
+    expectEqual(source.firstTimes.last, 0)
     source.action = { [unit] in unit.dispose() }
     server.cycle(frames: 512)
     let calls = source.calls
     for _ in 0..<3 { server.cycle(frames: 512) }
-    #expect(source.calls == calls)
+    expectEqual(source.calls, calls)
     end()
   }
 
@@ -242,7 +243,7 @@ final class InputRecorder: @unchecked Sendable {
       let server = HandDrivenServer()
       server.periodFrames = period
       let device = HardwareDevice(server, named: "by-hand", clientName: "units")
-      let unit = try #require(try UnitKind.halOutput.make { device } as? OutputUnit)
+      let unit = try require(try UnitKind.halOutput.make { device } as? OutputUnit)
       let mixer = try UnitKind.multiChannelMixer.make { device }
       let source = WaveSource()
       if let frames { _ = try device.setBufferFrames(frames, askingServer: false) }
@@ -271,9 +272,9 @@ final class InputRecorder: @unchecked Sendable {
           cycles += 1
         }
         for _ in 0..<20 { server.cycle(frames: period) }
-        #expect(source.calls == before + call && !unit.isRunning)
+        expectTrue(source.calls == before + call && !unit.isRunning)
         // All calls have the length that was asked for.
-        if !isMixed { #expect(source.framesOfCalls == [frames ?? period]) }
+        if !isMixed { expectEqual(source.framesOfCalls, [frames ?? period]) }
       }
       unit.dispose()
       mixer.dispose()
@@ -297,13 +298,13 @@ final class InputRecorder: @unchecked Sendable {
     if let frames { _ = try device.setBufferFrames(frames, askingServer: false) }
     try unit.setFormat(planar(rate), .input, 0)
     // The app's side of the input has the rate of its output, unless it sets another one.
-    #expect(try unit.bus(.output, 1).format.sampleRate == rate)
+    try expectEqual(unit.bus(.output, 1).format.sampleRate, rate)
     try unit.setCallback(Self.thru, unit.render, 0)
     try unit.initialize()
     try unit.start()
     for _ in 0..<96 { server.cycle(frames: 1024) }
     let sound = Array(heard.dropFirst(24 * 1024))
-    #expect(noise(in: sound, hertz: 1000) < 0.001)
+    expectTrue(noise(in: sound, hertz: 1000) < 0.001)
     end()
   }
 
@@ -329,22 +330,22 @@ final class InputRecorder: @unchecked Sendable {
     try unit.setPlays(false)
     try unit.setRecords(true)
     try unit.setFormat(planar(44100), .output, 1)
-    #expect(try unit.bus(.input, 1).format.sampleRate == 48000)
+    try expectEqual(unit.bus(.input, 1).format.sampleRate, 48000)
     unit.setInputProc(InputRecorder.proc, recorder.pointer)
     try unit.initialize()
     try unit.start()
     for _ in 0..<96 { server.cycle(frames: 1024) }
-    #expect(recorder.statuses == [0] && recorder.frames == [1024])
-    #expect(abs(recorder.sound.count - 96 * 1024 * 441 / 480) <= 2048)
+    expectTrue(recorder.statuses == [0] && recorder.frames == [1024])
+    expectTrue(abs(recorder.sound.count - 96 * 1024 * 441 / 480) <= 2048)
     let times = recorder.times
-    #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == 1024 })
+    expectTrue(zip(times, times.dropFirst()).allSatisfy { $1 - $0 == 1024 })
     let step = 2 * Double.pi * 1000 / 44100
     let sound = recorder.sound.dropFirst(4410).prefix(44100).map(Double.init)
     // A sine: each sample follows from the two before it.
     let errors = (2..<sound.count).map {
       abs(sound[$0] - 2 * cos(step) * sound[$0 - 1] + sound[$0 - 2])
     }
-    #expect(errors.max()! < 1e-4 && sound.max()! > 0.49)
+    expectTrue(errors.max()! < 1e-4 && sound.max()! > 0.49)
     end()
   }
 
@@ -353,20 +354,20 @@ final class InputRecorder: @unchecked Sendable {
     let source = WaveSource()
     try unit.setCallback(WaveSource.proc, source.pointer, 0)
     try unit.initialize()
-    #expect(try unit.bus(.input, 0).format.sampleRate == 48000)
+    try expectEqual(unit.bus(.input, 0).format.sampleRate, 48000)
     try unit.start()
     server.cycle(frames: 1024)
     server.goAway()
-    #expect(waits { !device.isAlive })
+    expectTrue(waits { !device.isAlive })
     server.comeBack(sampleRate: 44100)
     let calls = source.calls
     let goesOn = waits {
       server.cycle(frames: 1024)
       return source.calls > calls
     }
-    #expect(goesOn && unit.isRunning)
-    #expect(waits { (try? unit.bus(.input, 0).format.sampleRate) == 44100 })
-    #expect(try unit.bus(.output, 0).format.sampleRate == 44100)
+    expectTrue(goesOn && unit.isRunning)
+    expectTrue(waits { (try? unit.bus(.input, 0).format.sampleRate) == 44100 })
+    try expectEqual(unit.bus(.output, 0).format.sampleRate, 44100)
     end()
   }
 
@@ -375,11 +376,11 @@ final class InputRecorder: @unchecked Sendable {
     let mixer = try UnitKind.multiChannelMixer.make { device }
     try mixer.setFormat(planar(96000, 1), .output, 0)
     try unit.connect(mixer, output: 0, to: 0)
-    #expect(try unit.bus(.input, 0).format == planar(96000, 1))
+    try expectEqual(unit.bus(.input, 0).format, planar(96000, 1))
     let other = try UnitKind.converter.make { device }
     try other.setFormat(planar(44100), .input, 0)
     try other.connect(unit, output: 1, to: 0)
-    #expect(try other.bus(.input, 0).format == unit.bus(.output, 1).format)
+    try expectEqual(other.bus(.input, 0).format, unit.bus(.output, 1).format)
     #expect(throws: UnitError.self) { try mixer.connect(unit, output: 1, to: 0) }
     other.dispose()
     mixer.dispose()

@@ -63,7 +63,7 @@ import Testing
     let folder = try TemporaryFolder()
     let path = try test.make(source, in: folder)
     let file = try Demuxed(path)
-    #expect(file.format.codec == test.codec && file.packets.count > 2)
+    expectTrue(file.format.codec == test.codec && file.packets.count > 2)
     // The decoder that Cuejack uses, with raw output.
     let decoder =
       switch test.codec {
@@ -80,13 +80,13 @@ import Testing
     ] {
       let decoder = try PacketDecoder(file.format, cookie: cookie)
       let output = try decode(file.packets, with: decoder)
-      #expect(output.count == test.channels)
+      expectEqual(output.count, test.channels)
       // Newer versions of libavcodec also output what precedes the first frame of Vorbis.
       let leadIn = test.codec == .vorbis ? max(0, theirs[0].count - output[0].count) : 0
-      #expect([0, 128].contains(leadIn))
-      #expect(output == theirs.map { Array($0.dropFirst(leadIn)) })
-      #expect(decoder.format.sampleRate == Double(test.rate))
-      #expect(decoder.format.bitsPerSample == test.bits)
+      expectTrue([0, 128].contains(leadIn))
+      expectEqual(output, theirs.map { Array($0.dropFirst(leadIn)) })
+      expectEqual(decoder.format.sampleRate, Double(test.rate))
+      expectEqual(decoder.format.bitsPerSample, test.bits)
     }
 
     // Cuejack's encoding is as close to the source.
@@ -94,7 +94,7 @@ import Testing
       PacketFormat(
         codec: test.codec, sampleRate: Double(test.rate), channels: test.channels,
         bitsPerSample: test.bits), PacketEncoder.Options(bitRate: test.bitRate))
-    if let bitRate = test.bitRate { #expect(encoder.bitRate == bitRate) }
+    if let bitRate = test.bitRate { expectEqual(encoder.bitRate, bitRate) }
     let encoded = try encode(source, with: encoder)
     let ours = trimmed(
       try decode(
@@ -108,7 +108,7 @@ import Testing
       let mine = signalToNoise(wanted, Array(ours[channel][range]))
       let other = signalToNoise(
         wanted, Array(theirs[channel].dropFirst(range.lowerBound + late).prefix(range.count)))
-      #expect(mine >= other - 0.01, "channel \(channel): \(mine) dB, ffmpeg \(other) dB")
+      expectTrue(mine >= other - 0.01, "channel \(channel): \(mine) dB, ffmpeg \(other) dB")
     }
   }
 }

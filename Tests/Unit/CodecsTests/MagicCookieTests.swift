@@ -21,7 +21,7 @@ import Testing
 
   /// Returns the last MP4 box of a type in a file, with its header.
   private func atom(_ type: String, in bytes: [UInt8]) throws -> [UInt8] {
-    let found = try #require(
+    let found = try require(
       (4..<bytes.count - 4).last { Array(bytes[$0..<$0 + 4]) == Array(type.utf8) })
     let size = bytes[found - 4..<found].reduce(0) { $0 << 8 | Int($1) }
     return Array(bytes[found - 4..<found - 4 + size])
@@ -38,9 +38,9 @@ import Testing
       0x00, 0x18, 0x00, 0x00, 0x01, 0xF4, 0x00, 0x00, 0x01, 0xF4, 0x00, 0x05, 0x80, 0x80, 0x80,
       0x02, 0x12, 0x10, 0x06, 0x80, 0x80, 0x80, 0x01, 0x02,
     ]
-    #expect(
-      MagicCookie.appleCookie(.aac, extradata: [0x12, 0x10], bitRate: 128_000) == expected)
-    #expect(MagicCookie.appleCookie(.aac, extradata: []) == [])
+    expectEqual(
+      MagicCookie.appleCookie(.aac, extradata: [0x12, 0x10], bitRate: 128_000), expected)
+    expectEqual(MagicCookie.appleCookie(.aac, extradata: []), [])
   }
 
   @Test func everyFormOfAACIsRead() throws {
@@ -59,35 +59,36 @@ import Testing
     ]
     for form in forms {
       let found = try MagicCookie.extradata(.aac, cookie: form)
-      #expect(found.prefix(2) == config.prefix(2), "\(form)")
+      expectEqual(found.prefix(2), config.prefix(2), "\(form)")
     }
   }
 
   @Test func configurationsOfAACAreRead() throws {
     // Low complexity, 44.1 kHz, stereo.
-    let plain = try #require(AudioSpecificConfig([0x12, 0x10]))
-    #expect(plain.objectType == 2 && plain.coreSampleRate == 44100 && plain.channels == 2)
-    #expect(plain.extendedSampleRate == 0 && plain.coreFramesPerPacket == 1024)
+    let plain = try require(AudioSpecificConfig([0x12, 0x10]))
+    expectTrue(plain.objectType == 2 && plain.coreSampleRate == 44100 && plain.channels == 2)
+    expectTrue(plain.extendedSampleRate == 0 && plain.coreFramesPerPacket == 1024)
     // The same with an extension that states that there is none.
-    #expect(try #require(AudioSpecificConfig([0x12, 0x10, 0x56, 0xE5, 0x00])) == plain)
+    try expectEqual(require(AudioSpecificConfig([0x12, 0x10, 0x56, 0xE5, 0x00])), plain)
     // HE-AAC with explicit signalling in both versions, and with backward-compatible signalling.
-    let efficient = try #require(AudioSpecificConfig([0x2B, 0x92, 0x08, 0x00]))
-    #expect(efficient.coreSampleRate == 22050 && efficient.extendedSampleRate == 44100)
-    #expect(efficient.objectType == 2 && efficient.channels == 2 && !efficient.hasParametricStereo)
-    let parametric = try #require(AudioSpecificConfig([0xEB, 0x8A, 0x08, 0x00]))
-    #expect(parametric.hasParametricStereo && parametric.channels == 1)
-    #expect(parametric.extendedSampleRate == 44100 && parametric.coreSampleRate == 22050)
-    let behind = try #require(AudioSpecificConfig([0x13, 0x90, 0x56, 0xE5, 0xA0]))
-    #expect(behind.coreSampleRate == 22050 && behind.extendedSampleRate == 44100)
+    let efficient = try require(AudioSpecificConfig([0x2B, 0x92, 0x08, 0x00]))
+    expectTrue(efficient.coreSampleRate == 22050 && efficient.extendedSampleRate == 44100)
+    expectTrue(
+      efficient.objectType == 2 && efficient.channels == 2 && !efficient.hasParametricStereo)
+    let parametric = try require(AudioSpecificConfig([0xEB, 0x8A, 0x08, 0x00]))
+    expectTrue(parametric.hasParametricStereo && parametric.channels == 1)
+    expectTrue(parametric.extendedSampleRate == 44100 && parametric.coreSampleRate == 22050)
+    let behind = try require(AudioSpecificConfig([0x13, 0x90, 0x56, 0xE5, 0xA0]))
+    expectTrue(behind.coreSampleRate == 22050 && behind.extendedSampleRate == 44100)
     // 960 frames per packet; a rare sample rate; a rate without an index.
-    #expect(try #require(AudioSpecificConfig([0x12, 0x14])).coreFramesPerPacket == 960)
-    let odd = try #require(AudioSpecificConfig.lowComplexity(sampleRate: 40000, channels: 8))
-    #expect(try #require(AudioSpecificConfig(odd)).coreSampleRate == 40000)
-    #expect(try #require(AudioSpecificConfig(odd)).channels == 8)
-    #expect(AudioSpecificConfig.lowComplexity(sampleRate: 44100, channels: 2) == [0x12, 0x10])
-    #expect(AudioSpecificConfig.lowComplexity(sampleRate: 44100, channels: 9) == nil)
-    #expect(AudioSpecificConfig([]) == nil && AudioSpecificConfig([0x12]) == nil)
-    #expect(AudioSpecificConfig([0x16, 0x90]) == nil)
+    try expectEqual(require(AudioSpecificConfig([0x12, 0x14])).coreFramesPerPacket, 960)
+    let odd = try require(AudioSpecificConfig.lowComplexity(sampleRate: 40000, channels: 8))
+    try expectEqual(require(AudioSpecificConfig(odd)).coreSampleRate, 40000)
+    try expectEqual(require(AudioSpecificConfig(odd)).channels, 8)
+    expectEqual(AudioSpecificConfig.lowComplexity(sampleRate: 44100, channels: 2), [0x12, 0x10])
+    expectNil(AudioSpecificConfig.lowComplexity(sampleRate: 44100, channels: 9))
+    expectTrue(AudioSpecificConfig([]) == nil && AudioSpecificConfig([0x12]) == nil)
+    expectNil(AudioSpecificConfig([0x16, 0x90]))
   }
 
   @Test(arguments: [2, 6]) func everyFormOfAppleLosslessIsRead(channels: Int) throws {
@@ -95,26 +96,26 @@ import Testing
     let extradata = demuxed.extradata
     let atom = try atom("alac", in: bytes)
     let bare = Array(atom.dropFirst(12))
-    #expect(extradata.count == 36 && bare.count == 24)
+    expectTrue(extradata.count == 36 && bare.count == 24)
     let frma = box("frma", Array("alac".utf8))
     let cookie = MagicCookie.appleCookie(.alac, extradata: extradata)
     // With more than two channels a layout follows: kALACChannelLayoutTag_MPEG_5_1_D.
     let layout = box("chan", [0, 0, 0, 0, 0, 124, 0, 6] + [UInt8](repeating: 0, count: 8))
-    #expect(cookie == bare + (channels == 6 ? layout : []))
+    expectEqual(cookie, bare + (channels == 6 ? layout : []))
     let end: [UInt8] = [0, 0, 0, 8, 0, 0, 0, 0]
     let forms: [[UInt8]] = [
       bare, atom, frma + atom, frma + atom + end, cookie, extradata, box("wave", frma + atom + end),
     ]
     for form in forms {
-      #expect(try MagicCookie.extradata(.alac, cookie: form) == extradata, "\(form)")
+      try expectEqual(MagicCookie.extradata(.alac, cookie: form), extradata, "\(form)")
     }
     let decoder = try PacketDecoder(
       PacketFormat(codec: .alac, sampleRate: 0, channels: 0), cookie: cookie)
-    #expect(
-      decoder.format
-        == PacketFormat(
-          codec: .alac, sampleRate: 48000, channels: channels, framesPerPacket: 4096,
-          bitsPerSample: 24))
+    expectEqual(
+      decoder.format,
+      PacketFormat(
+        codec: .alac, sampleRate: 48000, channels: channels, framesPerPacket: 4096,
+        bitsPerSample: 24))
   }
 
   @Test func everyFormOfFLACIsRead() throws {
@@ -122,19 +123,19 @@ import Testing
       "a.mp4", ["flac", "-strict", "-2", "-bits_per_raw_sample", "24"])
     let box = try atom("dfLa", in: bytes)
     let info = demuxed.extradata
-    #expect(info.count == 34)
+    expectEqual(info.count, 34)
     let native = try file("a.flac", ["flac"]).bytes
     for form in [info, box, Array(box.dropFirst(12)), Array("fLaC".utf8) + box.dropFirst(12)] {
-      #expect(try MagicCookie.extradata(.flac, cookie: form) == info, "\(form)")
+      try expectEqual(MagicCookie.extradata(.flac, cookie: form), info, "\(form)")
     }
     // Except for the checksum of the audio data and the packet sizes.
     let found = try MagicCookie.extradata(.flac, cookie: Array(native.prefix(42)))
-    #expect(found[10..<14] == info[10..<14])
-    #expect(MagicCookie.appleCookie(.flac, extradata: info) == Array(box.prefix(50)))
+    expectEqual(found[10..<14], info[10..<14])
+    expectEqual(MagicCookie.appleCookie(.flac, extradata: info), Array(box.prefix(50)))
     let decoder = try PacketDecoder(
       PacketFormat(codec: .flac, sampleRate: 0, channels: 0), cookie: box)
-    #expect(decoder.format.sampleRate == 48000 && decoder.format.channels == 2)
-    #expect(decoder.format.bitsPerSample == 24)
+    expectTrue(decoder.format.sampleRate == 48000 && decoder.format.channels == 2)
+    expectEqual(decoder.format.bitsPerSample, 24)
   }
 
   @Test func everyFormOfOpusIsRead() throws {
@@ -142,18 +143,18 @@ import Testing
       let (bytes, demuxed) = try file("a.mp4", ["libopus"], channels: channels)
       let box = try atom("dOps", in: bytes)
       let head = try file("a.ogg", ["libopus"], channels: channels).demuxed.extradata
-      #expect(String(decoding: head.prefix(8), as: UTF8.self) == "OpusHead")
-      #expect(try MagicCookie.extradata(.opus, cookie: box) == head)
-      #expect(try MagicCookie.extradata(.opus, cookie: head) == head)
-      #expect(try MagicCookie.extradata(.opus, cookie: demuxed.extradata) == head)
-      #expect(MagicCookie.appleCookie(.opus, extradata: box) == head)
+      expectEqual(String(decoding: head.prefix(8), as: UTF8.self), "OpusHead")
+      try expectEqual(MagicCookie.extradata(.opus, cookie: box), head)
+      try expectEqual(MagicCookie.extradata(.opus, cookie: head), head)
+      try expectEqual(MagicCookie.extradata(.opus, cookie: demuxed.extradata), head)
+      expectEqual(MagicCookie.appleCookie(.opus, extradata: box), head)
     }
   }
 
   @Test func codecsWithoutCookiesHaveNone() throws {
     for codec in [Codec.mp3, .mp2, .ima4, .ulaw, .ac3, .gsm] {
-      #expect(MagicCookie.appleCookie(codec, extradata: [1, 2, 3]) == [])
-      #expect(try MagicCookie.extradata(codec, cookie: [1, 2, 3]) == [])
+      expectEqual(MagicCookie.appleCookie(codec, extradata: [1, 2, 3]), [])
+      try expectEqual(MagicCookie.extradata(codec, cookie: [1, 2, 3]), [])
     }
   }
 
@@ -189,7 +190,7 @@ import Testing
     }
     let tiny = PacketFormat(codec: .opus, sampleRate: 1e-300, channels: 2, framesPerPacket: 960)
     let decoder = try? PacketDecoder(tiny, cookie: [])
-    #expect((decoder?.format.framesPerPacket ?? 0) <= 1 << 20)
+    expectTrue((decoder?.format.framesPerPacket ?? 0) <= 1 << 20)
   }
 
   /// A cookie that is truncated anywhere, or has any byte changed, is accepted or refused.

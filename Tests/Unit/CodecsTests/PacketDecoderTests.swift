@@ -11,23 +11,24 @@ import Testing
     let stream = try encode(
       music(frames: frames, channels: channels, bits: 16, rate: rate),
       with: PacketEncoder(PacketFormat(codec: codec, sampleRate: rate, channels: channels)))
-    try #require(!stream.packets.isEmpty)
+    try require(!stream.packets.isEmpty)
     return stream
   }
 
   static let encodable = Codec.allCases.filter(\.hasEncoder)
 
   @Test func everyCodecHasItsDecoder() {
-    for codec in Codec.allCases { #expect(codec.hasDecoder, "\(codec)") }
+    for codec in Codec.allCases { expectTrue(codec.hasDecoder, "\(codec)") }
     let missing: Set<Codec> = [.aacHE, .aacHEv2, .mp1, .amrNarrow, .amrWide]
     for codec in Codec.allCases where !missing.contains(codec) {
-      #expect(codec.hasEncoder, "\(codec)")
+      expectTrue(codec.hasEncoder, "\(codec)")
     }
-    #expect(!Codec.aacHE.hasEncoder)
+    expectTrue(!Codec.aacHE.hasEncoder)
     #expect(throws: CodecError(.noEncoder(.aacHE))) {
       try PacketEncoder(PacketFormat(codec: .aacHE, sampleRate: 44100, channels: 2))
     }
-    #expect(CodecError(.noEncoder(.mp1)).reason == "libavcodec has no encoder of MPEG Layer 1 here")
+    expectEqual(
+      CodecError(.noEncoder(.mp1)).reason, "libavcodec has no encoder of MPEG Layer 1 here")
   }
 
   /// Each packet yields its frames at once, except for those that a decoder withholds from the first.
@@ -37,14 +38,14 @@ import Testing
     for packet in stream.packets {
       let before = decoder.available
       try packet.bytes.withUnsafeBytes { try decoder.decode($0) }
-      #expect(decoder.available - before == packet.frames)
+      expectEqual(decoder.available - before, packet.frames)
     }
     let before = decoder.available
     try decoder.decode(nil)
     try decoder.decode(nil)
-    #expect(decoder.available == before)
-    #expect(decoder.format.sampleRate == stream.format.sampleRate)
-    #expect(decoder.format.framesPerPacket == stream.format.framesPerPacket)
+    expectEqual(decoder.available, before)
+    expectEqual(decoder.format.sampleRate, stream.format.sampleRate)
+    expectEqual(decoder.format.framesPerPacket, stream.format.framesPerPacket)
   }
 
   /// Garbage and damaged packets throw or give sound. Afterwards the decoder works as before.
@@ -80,9 +81,9 @@ import Testing
       _ = takeAll(decoder)
     }
     decoder.reset()
-    #expect(decoder.available == 0)
+    expectEqual(decoder.available, 0)
     let output = try decode(stream.packets.map(\.bytes), with: decoder)
-    #expect(output == expected && !expected[0].isEmpty)
+    expectTrue(output == expected && !expected[0].isEmpty)
   }
 
   /// A damaged header that says "free format" counts for the packets up to the next beginning only.
@@ -95,12 +96,12 @@ import Testing
     damaged[2] &= 0x0F
     damaged.withUnsafeBytes { try? decoder.decode($0) }
     decoder.reset()
-    #expect(try decode(packets, with: decoder) == expected)
+    try expectEqual(decode(packets, with: decoder), expected)
     damaged.withUnsafeBytes { try? decoder.decode($0) }
     // The end of a stream, too.
     try? decoder.decode(nil)
     _ = takeAll(decoder)
-    #expect(try decode(packets, with: decoder) == expected)
+    try expectEqual(decode(packets, with: decoder), expected)
   }
 
   @Test func aBadPacketIsToldOf() throws {
@@ -109,9 +110,9 @@ import Testing
     #expect(throws: CodecError.self) {
       try stream.packets[0].bytes.prefix(20).withUnsafeBytes { try decoder.decode($0) }
     }
-    #expect(
-      try decode(stream.packets.map(\.bytes), with: decoder)
-        == music(frames: 9000, channels: 2, bits: 16, rate: 48000))
+    try expectEqual(
+      decode(stream.packets.map(\.bytes), with: decoder),
+      music(frames: 9000, channels: 2, bits: 16, rate: 48000))
   }
 
   @Test func aResetIsANewBeginning() throws {
@@ -122,9 +123,9 @@ import Testing
       let first = try decode(packets, with: decoder)
       decoder.reset()
       let second = try decode(packets, with: decoder)
-      #expect(first == second && !first[0].isEmpty, "\(codec)")
+      expectTrue(first == second && !first[0].isEmpty, "\(codec)")
       // The end of a stream resets it, too.
-      #expect(try decode(packets, with: decoder) == first, "\(codec)")
+      try expectEqual(decode(packets, with: decoder), first, "\(codec)")
     }
   }
 
@@ -132,7 +133,7 @@ import Testing
     let stream = try encoded(.aac)
     let packets = stream.packets.map(\.bytes)
     let expected = try decode(packets, with: PacketDecoder(stream.format, cookie: stream.cookie))
-    #expect(try decode(packets, with: PacketDecoder(stream.format, cookie: [])) == expected)
+    try expectEqual(decode(packets, with: PacketDecoder(stream.format, cookie: [])), expected)
     // With an ADTS header on each packet not even a format is needed: MPEG-4, low complexity, 48 kHz,
     // stereo.
     let headed = packets.map { packet -> [UInt8] in
@@ -144,14 +145,14 @@ import Testing
     }
     let decoder = try PacketDecoder(
       PacketFormat(codec: .aac, sampleRate: 0, channels: 0), cookie: [])
-    #expect(decoder.available == 0)
-    #expect(try decode(headed, with: decoder) == expected)
-    #expect(decoder.format == stream.format)
+    expectEqual(decoder.available, 0)
+    try expectEqual(decode(headed, with: decoder), expected)
+    expectEqual(decoder.format, stream.format)
     // Two packets at a time.
     let pairs = stride(from: 0, to: headed.count - 1, by: 2).map { headed[$0] + headed[$0 + 1] }
     let output = try decode(pairs, with: PacketDecoder(stream.format, cookie: []))
-    #expect(output[0].count == 2 * pairs.count * 1024)
-    #expect(output[0] == Array(expected[0].prefix(output[0].count)))
+    expectEqual(output[0].count, 2 * pairs.count * 1024)
+    expectEqual(output[0], Array(expected[0].prefix(output[0].count)))
   }
 
   /// No HE-AAC encoder is available, so AAC-LC packets with its cookie are decoded at twice the sample
@@ -165,10 +166,10 @@ import Testing
       PacketFormat(codec: .aac, sampleRate: 22050, channels: 2), cookie: cookie)
     let expected = PacketFormat(
       codec: .aacHE, sampleRate: 44100, channels: 2, framesPerPacket: 2048)
-    #expect(decoder.format == expected)
+    expectEqual(decoder.format, expected)
     let output = try decode(stream.packets.map(\.bytes), with: decoder)
-    #expect(output[0].count == 2048 * stream.packets.count)
-    #expect(decoder.format == expected)
+    expectEqual(output[0].count, 2048 * stream.packets.count)
+    expectEqual(decoder.format, expected)
   }
 
   @Test func whatFollowsOneAnotherGoesInTogether() throws {
@@ -177,7 +178,7 @@ import Testing
       let packets = stream.packets.map(\.bytes)
       let one = try decode(packets, with: PacketDecoder(stream.format, cookie: []))
       let all = try decode([packets.flatMap { $0 }], with: PacketDecoder(stream.format, cookie: []))
-      #expect(one == all && !one[0].isEmpty, "\(codec)")
+      expectTrue(one == all && !one[0].isEmpty, "\(codec)")
     }
   }
 
@@ -212,8 +213,8 @@ import Testing
     let decoder = try PacketDecoder(
       PacketFormat(codec: codec, sampleRate: shape.rate, channels: shape.channels), cookie: [])
     let output = try decode(packets, with: decoder)
-    #expect(output[0].count == 20 * codec.framesPerPacket(sampleRate: shape.rate, channels: 1))
-    #expect(output == expected)
+    expectEqual(output[0].count, 20 * codec.framesPerPacket(sampleRate: shape.rate, channels: 1))
+    expectEqual(output, expected)
   }
 
   @Test func formatsThatCannotBeAreRefused() {
@@ -240,10 +241,10 @@ import Testing
     format.channels = 2
     let decoder = try PacketDecoder(format, cookie: [])
     let two = try decode(packets, with: decoder)
-    #expect(decoder.format.channels == 2 && two[0] == mono[0] && two[1] == mono[0])
+    expectTrue(decoder.format.channels == 2 && two[0] == mono[0] && two[1] == mono[0])
     format.channels = 3
     let pair = try encoded(.mp3)
     let three = try decode(pair.packets.map(\.bytes), with: PacketDecoder(format, cookie: []))
-    #expect(three.count == 3 && three[2].allSatisfy { $0 == 0 } && three[1].contains { $0 != 0 })
+    expectTrue(three.count == 3 && three[2].allSatisfy { $0 == 0 } && three[1].contains { $0 != 0 })
   }
 }

@@ -1,5 +1,6 @@
 import Codecs
 import Foundation
+import TestBase
 import Testing
 
 @Suite struct PacketEncoderTests {
@@ -20,21 +21,21 @@ import Testing
     let whole = try encode(source, with: encoder, block: 7001)
     for block in [1, 777] {
       try encoder.reset()
-      #expect(encoder.takePacket() == nil)
+      expectNil(encoder.takePacket())
       let pieces = try encode(source, with: encoder, block: block)
-      #expect(pieces.packets == whole.packets && pieces.cookie == whole.cookie)
-      #expect(pieces.table == whole.table)
+      expectTrue(pieces.packets == whole.packets && pieces.cookie == whole.cookie)
+      expectEqual(pieces.table, whole.table)
     }
-    #expect(
-      whole.packets.map(\.frames).reduce(0, +)
-        == whole.table.primingFrames + 7001 + whole.table.remainderFrames)
+    expectEqual(
+      whole.packets.map(\.frames).reduce(0, +),
+      whole.table.primingFrames + 7001 + whole.table.remainderFrames)
     // The properties reported before encoding stay true.
     if format.bytesPerPacket == 0 && whole.format.bytesPerPacket == 0 {
       let longest = whole.packets.map(\.bytes.count).max() ?? 0
       let told = try PacketEncoder(format).maximumPacketBytes
-      #expect(longest <= told && whole.maximumPacketBytes == told)
+      expectTrue(longest <= told && whole.maximumPacketBytes == told)
     } else {
-      #expect(whole.packets.allSatisfy { $0.bytes.count % whole.format.bytesPerPacket == 0 })
+      expectTrue(whole.packets.allSatisfy { $0.bytes.count % whole.format.bytesPerPacket == 0 })
     }
   }
 
@@ -50,7 +51,7 @@ import Testing
     let told = encoder.maximumPacketBytes
     let stream = try encode(noise, with: encoder)
     guard stream.format.bytesPerPacket == 0 else { return }
-    #expect(!stream.packets.isEmpty && stream.packets.allSatisfy { $0.bytes.count <= told })
+    expectTrue(!stream.packets.isEmpty && stream.packets.allSatisfy { $0.bytes.count <= told })
   }
 
   @Test(arguments: encodable) func shortStreamsAreExact(_ codec: Codec) throws {
@@ -60,12 +61,12 @@ import Testing
         frames: frames, channels: format.channels, bits: 16, rate: format.sampleRate)
       let encoder = try PacketEncoder(format)
       let stream = try encode(source, with: encoder)
-      #expect(frames > 0 || stream.packets.isEmpty)
+      expectTrue(frames > 0 || stream.packets.isEmpty)
       let raw = try decode(
         stream.packets.map(\.bytes), with: PacketDecoder(stream.format, cookie: stream.cookie))
-      #expect(
-        raw[0].count
-          == (frames == 0 ? 0 : stream.table.primingFrames + frames + stream.table.remainderFrames),
+      expectEqual(
+        raw[0].count,
+        (frames == 0 ? 0 : stream.table.primingFrames + frames + stream.table.remainderFrames),
         "\(frames) frames")
       #expect(throws: CodecError.self) {
         try withPlanes(source.map { $0 + [0] }) { try encoder.encode($0, frames: 1) }
@@ -89,7 +90,7 @@ import Testing
           PacketFormat(codec: codec, sampleRate: 44100, channels: 1, bitsPerSample: bits)))
       let output = try decode(
         stream.packets.map(\.bytes), with: PacketDecoder(stream.format, cookie: stream.cookie))
-      #expect(output[0].map { $0 * scale } == cases.map(\.1))
+      expectEqual(output[0].map { $0 * scale }, cases.map(\.1))
     }
   }
 
@@ -101,7 +102,7 @@ import Testing
     let stream = try encode(source, with: PacketEncoder(format))
     let output = try decode(
       stream.packets.map(\.bytes), with: PacketDecoder(stream.format, cookie: stream.cookie))
-    #expect(!output[0].isEmpty && output[0].allSatisfy { $0.isFinite })
+    expectTrue(!output[0].isEmpty && output[0].allSatisfy { $0.isFinite })
   }
 
   @Test func formatsThatCannotBeAreRefused() {
@@ -136,38 +137,38 @@ import Testing
     func rate(_ codec: Codec, _ asked: Int?) throws -> Int {
       try PacketEncoder(format(codec), PacketEncoder.Options(bitRate: asked)).bitRate
     }
-    #expect(try rate(.mp3, 130_000) == 128_000)
-    #expect(try rate(.mp3, 1_000_000) == 320_000)
-    #expect(try rate(.mp3, nil) == 128_000)
-    #expect(try rate(.aac, nil) == 128_000)
-    #expect(try rate(.mp2, 1) == 32000)
-    #expect(try rate(.ac3, 200_000) == 192_000)
-    #expect(try rate(.aac, 100_001) == 100_001)
-    #expect(try rate(.aac, 10_000_000) == 576_000)
-    #expect(try rate(.alac, 5) == 0)
-    #expect(try rate(.ulaw, nil) == 0)
+    try expectEqual(rate(.mp3, 130_000), 128_000)
+    try expectEqual(rate(.mp3, 1_000_000), 320_000)
+    try expectEqual(rate(.mp3, nil), 128_000)
+    try expectEqual(rate(.aac, nil), 128_000)
+    try expectEqual(rate(.mp2, 1), 32000)
+    try expectEqual(rate(.ac3, 200_000), 192_000)
+    try expectEqual(rate(.aac, 100_001), 100_001)
+    try expectEqual(rate(.aac, 10_000_000), 576_000)
+    try expectEqual(rate(.alac, 5), 0)
+    try expectEqual(rate(.ulaw, nil), 0)
   }
 
   @Test func sizesAreThoseThatAreAskedFor() throws {
     var format = format(.opus)
     for frames in [120, 240, 480, 960, 1920, 2880] {
       format.framesPerPacket = frames
-      #expect(try PacketEncoder(format).format.framesPerPacket == frames)
+      try expectEqual(PacketEncoder(format).format.framesPerPacket, frames)
     }
     format = self.format(.flac)
     format.framesPerPacket = 1152
-    #expect(try PacketEncoder(format).format.framesPerPacket == 1152)
+    try expectEqual(PacketEncoder(format).format.framesPerPacket, 1152)
     format = self.format(.msIMA)
     format.bytesPerPacket = 512
     let encoder = try PacketEncoder(format)
-    #expect(encoder.format.bytesPerPacket == 512 && encoder.format.framesPerPacket == 505)
-    #expect(try PacketEncoder(self.format(.alac)).format.bitsPerSample == 16)
-    #expect(try PacketEncoder(self.format(.alac, bits: 20)).format.bitsPerSample == 24)
-    #expect(try PacketEncoder(self.format(.gsm)).format.bytesPerPacket == 65)
+    expectTrue(encoder.format.bytesPerPacket == 512 && encoder.format.framesPerPacket == 505)
+    try expectEqual(PacketEncoder(self.format(.alac)).format.bitsPerSample, 16)
+    try expectEqual(PacketEncoder(self.format(.alac, bits: 20)).format.bitsPerSample, 24)
+    try expectEqual(PacketEncoder(self.format(.gsm)).format.bytesPerPacket, 65)
     format = self.format(.gsm)
     format.bytesPerPacket = 33
-    #expect(try PacketEncoder(format).format.framesPerPacket == 160)
-    #expect(try PacketEncoder(format).format.bytesPerPacket == 33)
+    try expectEqual(PacketEncoder(format).format.framesPerPacket, 160)
+    try expectEqual(PacketEncoder(format).format.bytesPerPacket, 33)
   }
 
   @Test func moreWorkMakesLess() throws {
@@ -178,7 +179,7 @@ import Testing
         with: PacketEncoder(format(.flac, bits: 16), PacketEncoder.Options(quality: quality))
       ).packets.map(\.bytes.count).reduce(0, +)
     }
-    #expect(try bytes(127) < bytes(0))
+    expectTrue(try bytes(127) < bytes(0))
     for codec in Self.encodable {
       for quality in [-5, 0, 64, 127, 1000] {
         _ = try PacketEncoder(format(codec), PacketEncoder.Options(quality: quality))
@@ -193,9 +194,9 @@ import Testing
     let before = try MagicCookie.extradata(.flac, cookie: encoder.cookie)
     let stream = try encode(source, with: encoder)
     let after = try MagicCookie.extradata(.flac, cookie: stream.cookie)
-    #expect(before.suffix(16).allSatisfy { $0 == 0 } && !after.suffix(16).allSatisfy { $0 == 0 })
+    expectTrue(before.suffix(16).allSatisfy { $0 == 0 } && !after.suffix(16).allSatisfy { $0 == 0 })
     // The frame count is in the last 36 bits before the checksum.
     let frames = after[14..<18].reduce(into: 0) { count, byte in count = count << 8 | Int(byte) }
-    #expect(frames == 20_000)
+    expectEqual(frames, 20_000)
   }
 }

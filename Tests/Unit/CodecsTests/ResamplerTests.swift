@@ -1,5 +1,6 @@
 import Codecs
 import Foundation
+import TestBase
 import Testing
 
 @Suite struct ResamplerTests {
@@ -7,7 +8,7 @@ import Testing
   private func resample(
     _ input: [[Float]], from: Double, to: Double, block: Int, room: Int = 333
   ) throws -> [[Float]] {
-    let resampler = try #require(Resampler(from: from, to: to, channels: input.count))
+    let resampler = try require(Resampler(from: from, to: to, channels: input.count))
     var output = [[Float]](repeating: [], count: input.count)
     let out = input.map { _ in UnsafeMutablePointer<Float>.allocate(capacity: room) }
     let feed = input.map { plane in
@@ -39,7 +40,7 @@ import Testing
       Float(sin(2 * .pi * frequency * Double($0) / from))
     }
     let output = try resample([input], from: from, to: to, block: 1000)[0]
-    #expect(output.count == Int(to * seconds))
+    expectEqual(output.count, Int(to * seconds))
     // Away from the ends, where the filter overlaps silence.
     var noise = 0.0
     var signal = 0.0
@@ -49,7 +50,7 @@ import Testing
       signal += ideal * ideal
     }
     let ratio = 10 * log10(signal / noise)
-    #expect(ratio > 120, "signal to noise is \(ratio) dB")
+    expectTrue(ratio > 120, "signal to noise is \(ratio) dB")
   }
 
   @Test func blocksMakeNoDifference() throws {
@@ -57,14 +58,14 @@ import Testing
       (0..<5000).map { (frame: Int) -> Float in Float(sin(Double(frame * step) * 0.05)) }
     }
     let whole = try resample(input, from: 44100, to: 48000, block: 5000, room: 10000)
-    try #require(!whole[0].isEmpty)
+    try require(!whole[0].isEmpty)
     for block in [1, 17, 441] {
-      #expect(try resample(input, from: 44100, to: 48000, block: block, room: 64) == whole)
+      try expectEqual(resample(input, from: 44100, to: 48000, block: block, room: 64), whole)
     }
   }
 
   @Test func aResetBeginsANewStream() throws {
-    let resampler = try #require(Resampler(from: 44100, to: 48000, channels: 1))
+    let resampler = try require(Resampler(from: 44100, to: 48000, channels: 1))
     var input = [Float](repeating: 1, count: 2000)
     var output = [Float](repeating: 0, count: 4000)
     func run() throws -> [Float] {
@@ -79,11 +80,11 @@ import Testing
     }
     let first = try run()
     resampler.reset()
-    #expect(try run() == first && !first.isEmpty)
+    expectTrue(try run() == first && !first.isEmpty)
   }
 
   @Test func ratesThatMakeNoSenseAreRefused() {
-    #expect(Resampler(from: 0, to: 48000, channels: 2) == nil)
-    #expect(Resampler(from: 48000, to: -1, channels: 2) == nil)
+    expectNil(Resampler(from: 0, to: 48000, channels: 2))
+    expectNil(Resampler(from: 48000, to: -1, channels: 2))
   }
 }

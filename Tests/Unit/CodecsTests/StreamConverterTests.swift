@@ -1,5 +1,6 @@
 import Codecs
 import RealTime
+import TestBase
 import Testing
 
 /// A generator with a long period.
@@ -180,12 +181,12 @@ private func convert(
       }
       for to in Self.integers {
         let converter = try StreamConverter(from: .pcm(from), to: .pcm(to))
-        #expect(converter.isImmediate)
+        expectTrue(converter.isImmediate)
         let out = Memory(to, frames: frames, isPlanar: !isPlanar)
         var source = StreamConverter.Source.frames(memory.buffers, count: frames)
         var sink = StreamConverter.Sink.frames(out.buffers, room: frames)
         try converter.convert(&source, into: &sink)
-        #expect(sink.count == frames && source.isEmpty)
+        expectTrue(sink.count == frames && source.isEmpty)
         for frame in 0..<frames {
           for channel in 0...1 {
             let value = memory.integer(frame, channel)
@@ -217,7 +218,7 @@ private func convert(
           let value = memory.float(frame, channel)
           if to.kind == .float {
             let expected = to.bytesPerSample == 8 ? value : Double(Float(value))
-            #expect(out.float(frame, channel) == expected)
+            expectEqual(out.float(frame, channel), expected)
           } else {
             let scale = Double(Int64(1) << Int64(to.bitsPerSample - 1))
             let expected = min(max((value * scale).rounded(.toNearestOrEven), -scale), scale - 1)
@@ -248,10 +249,10 @@ private func convert(
         let converter = try StreamConverter(from: .pcm(input), to: .pcm(output), options)
         let expected = Int((Double(frames) * to / from).rounded())
         let out = Memory(output, frames: expected + 10)
-        #expect(try convert(converter, memory, to: out) == expected)
+        try expectEqual(convert(converter, memory, to: out), expected)
         // The result after a reset is the same.
         try converter.reset()
-        #expect(try convert(converter, memory, to: out, parts: (100, 33)) == expected)
+        try expectEqual(convert(converter, memory, to: out, parts: (100, 33)), expected)
       }
     }
   }
@@ -271,13 +272,13 @@ private func convert(
       let converter = try StreamConverter(
         from: .pcm(format(3)), to: .pcm(format(channels)), options)
       let out = Memory(format(channels), frames: 5)
-      #expect(try convert(converter, memory, to: out) == 5)
+      try expectEqual(convert(converter, memory, to: out), 5)
       return (0..<5).map { frame in (0..<channels).map { out.integer(frame, $0) } }
     }
-    #expect(try converted(2, nil) == (0..<5).map { [100 * $0 + 1, 100 * $0 + 2] })
-    #expect(try converted(4, nil)[3] == [301, 302, 303, 0])
-    #expect(try converted(4, .map([2, 2, nil, 0]))[1] == [103, 103, 0, 101])
-    #expect(try converted(1, .mix([[0], [1], [0]]))[2] == [202])
+    try expectEqual(converted(2, nil), (0..<5).map { [100 * $0 + 1, 100 * $0 + 2] })
+    try expectEqual(converted(4, nil)[3], [301, 302, 303, 0])
+    try expectEqual(converted(4, .map([2, 2, nil, 0]))[1], [103, 103, 0, 101])
+    try expectEqual(converted(1, .mix([[0], [1], [0]]))[2], [202])
     #expect(throws: StreamConverter.Failure.channels) { try converted(1, .map([3])) }
     #expect(throws: StreamConverter.Failure.channels) { try converted(2, .map([0])) }
     #expect(throws: StreamConverter.Failure.channels) { try converted(2, .mix([[1, 1]])) }
@@ -301,11 +302,11 @@ private func convert(
     try encoding.convert(&source, into: &sink)
     var end = StreamConverter.Source.end
     try encoding.convert(&end, into: &sink)
-    #expect(sink.count == 5 && encoding.encodedFrames == frames)
-    #expect(encoding.encodedPriming == (0, 5 * 4096 - frames))
+    expectTrue(sink.count == 5 && encoding.encodedFrames == frames)
+    expectTrue(encoding.encodedPriming == (0, 5 * 4096 - frames))
 
     var options = StreamConverter.Options()
-    options.cookie = try #require(encoding.encoder).cookie
+    options.cookie = try require(encoding.encoder).cookie
     let decoding = try StreamConverter(from: encoding.output, to: .pcm(pcm), options)
     for (skipped, length) in [(0, frames), (1, 5), (5000, 4096), (4096, 100_000), (19999, 10)] {
       try decoding.restart(skipping: skipped, frames: length)
@@ -315,9 +316,9 @@ private func convert(
       try decoding.convert(&packets, into: &result)
       end = .end
       try decoding.convert(&end, into: &result)
-      #expect(result.count == min(length, frames - skipped))
+      expectEqual(result.count, min(length, frames - skipped))
       for frame in 0..<result.count {
-        #expect(out.integer(frame, 0) == memory.integer(skipped + frame, 0))
+        expectEqual(out.integer(frame, 0), memory.integer(skipped + frame, 0))
       }
     }
     // The last packet is short. Trimming frames that it does not have removes no sound.
@@ -329,6 +330,6 @@ private func convert(
     try trimming.convert(&packets, into: &result)
     end = .end
     try trimming.convert(&end, into: &result)
-    #expect(result.count == frames)
+    expectEqual(result.count, frames)
   }
 }

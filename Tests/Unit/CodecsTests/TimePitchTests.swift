@@ -16,7 +16,7 @@ import Testing
     _ algorithm: TimePitch.Algorithm, _ pieces: [(sound: [Float], setting: Setting)],
     block: Int = 512, channels: Int = 1
   ) throws -> [[Float]] {
-    let timePitch = try #require(
+    let timePitch = try require(
       TimePitch(algorithm, sampleRate: Self.rate, channels: channels))
     var output = [[Float]](repeating: [], count: channels)
     let planes = Planes(channels: channels, capacity: block)
@@ -68,13 +68,13 @@ import Testing
     func rateAndPitchAreApart(algorithm: TimePitch.Algorithm, setting: Setting) throws {
       let frames = 3 * 48000 + 17
       let output = try run(algorithm, [(Self.sine(440, frames: frames), setting)])[0]
-      #expect(output.count == Int((Double(frames) / setting.rate).rounded()))
+      expectEqual(output.count, Int((Double(frames) / setting.rate).rounded()))
       let wanted = 440 * exp2(setting.cents / 1200)
-      #expect(abs(frequency(output) / wanted - 1) < 0.001, "\(frequency(output)), not \(wanted)")
+      expectTrue(abs(frequency(output) / wanted - 1) < 0.001, "\(frequency(output)), not \(wanted)")
       // The output sounds from the start to the end.
       let tenth = 4800
       for part in [output.prefix(tenth), output.suffix(tenth)] {
-        #expect((part.map(abs).max() ?? 0) > 0.35)
+        expectTrue((part.map(abs).max() ?? 0) > 0.35)
       }
     }
 
@@ -82,8 +82,8 @@ import Testing
       for setting in [Setting(rate: 0.5), Setting(rate: 1.25), Setting(rate: 2, cents: 500)] {
         let sound = [Float](repeating: 0, count: 48000) + Self.sine(440, frames: 48000)
         let output = try run(.spectral, [(sound, setting)])[0]
-        let onset = try #require(output.firstIndex { abs($0) > 0.25 })
-        #expect(abs(Double(onset) - 48000 / setting.rate) < 960, "\(onset)")
+        let onset = try require(output.firstIndex { abs($0) > 0.25 })
+        expectTrue(abs(Double(onset) - 48000 / setting.rate) < 960, "\(onset)")
       }
     }
 
@@ -93,12 +93,12 @@ import Testing
       let slow = Setting(rate: 0.5)
       let fast = Setting(rate: 2)
       let output = try run(.spectral, [(tone, slow), (tone, fast)])[0]
-      #expect(output.count == 2 * 96000 + 96000 / 2)
-      #expect((output.suffix(2000).map(abs).max() ?? 0) > 0.35)
+      expectEqual(output.count, 2 * 96000 + 96000 / 2)
+      expectTrue((output.suffix(2000).map(abs).max() ?? 0) > 0.35)
       let half = [Float](repeating: 0, count: 96000)
       let step = try run(.spectral, [(half, slow), (tone, fast)])[0]
-      let onset = try #require(step.firstIndex { abs($0) > 0.25 })
-      #expect(abs(onset - 2 * 96000) < 960, "\(onset)")
+      let onset = try require(step.firstIndex { abs($0) > 0.25 })
+      expectTrue(abs(onset - 2 * 96000) < 960, "\(onset)")
     }
 
     @Test func aLowerPitchLosesNoTail() throws {
@@ -109,11 +109,11 @@ import Testing
         let output = try run(
           .spectral, [(quiet, Setting(cents: 1)), (end, Setting(cents: cents))])[0]
         // The difference is at most the engine's window, once.
-        #expect(abs(output.count - 52000) < 8192, "\(output.count)")
-        #expect((output.suffix(2000).map(abs).max() ?? 0) > 0.25, "\(cents)")
+        expectTrue(abs(output.count - 52000) < 8192, "\(output.count)")
+        expectTrue((output.suffix(2000).map(abs).max() ?? 0) > 0.25, "\(cents)")
         // The audible part has its correct length.
         let sounding = output.count - (output.firstIndex { abs($0) > 0.1 } ?? 0)
-        #expect(abs(sounding - 4000) < 1500, "\(sounding)")
+        expectTrue(abs(sounding - 4000) < 1500, "\(sounding)")
       }
     }
 
@@ -123,18 +123,18 @@ import Testing
       for neutral in [Setting(), Setting(rate: 0.5, cents: 700, isBypassed: true)] {
         let output = try run(
           .spectral, [(first, neutral), (tone, Setting(rate: 0.8)), (first, neutral)])[0]
-        #expect(output.count == 5000 + 12000 + 5000)
-        #expect(Array(output.prefix(5000)) == first)
-        #expect(Array(output.suffix(5000)) == first)
+        expectEqual(output.count, 5000 + 12000 + 5000)
+        expectEqual(Array(output.prefix(5000)), first)
+        expectEqual(Array(output.suffix(5000)), first)
       }
     }
 
     @Test func channelsAreKeptApart() throws {
       let output = try run(
         .spectral, [(Self.sine(440, frames: 20000), Setting(rate: 1.5))], channels: 2)
-      #expect(output[0].count == 13333 && output[1].count == 13333)
+      expectTrue(output[0].count == 13333 && output[1].count == 13333)
       let peaks = output.map { $0.map(abs).max() ?? 0 }
-      #expect(abs(peaks[1] / peaks[0] - 2) < 0.1, "\(peaks)")
+      expectTrue(abs(peaks[1] / peaks[0] - 2) < 0.1, "\(peaks)")
     }
   #endif
 
@@ -143,8 +143,8 @@ import Testing
     let frames = 48001
     let output = try run(
       .varispeed, [(Self.sine(440, frames: frames), Setting(rate: rate, cents: 700))])[0]
-    #expect(output.count == Int((Double(frames) / rate).rounded()))
-    #expect(abs(frequency(output) / (440 * rate) - 1) < 0.001, "\(frequency(output))")
+    expectEqual(output.count, Int((Double(frames) / rate).rounded()))
+    expectTrue(abs(frequency(output) / (440 * rate) - 1) < 0.001, "\(frequency(output))")
   }
 
   @Test func thePiecesJoinUp() throws {
@@ -155,19 +155,19 @@ import Testing
         (level, Setting()), (level, Setting(rate: 2)), (level, Setting(rate: 0.5)),
         (level, Setting()),
       ])[0]
-    #expect(output.count == 4096 + 2048 + 8192 + 4096)
-    #expect(output.allSatisfy { abs($0 - 0.5) < 0.01 })
+    expectEqual(output.count, 4096 + 2048 + 8192 + 4096)
+    expectTrue(output.allSatisfy { abs($0 - 0.5) < 0.01 })
   }
 
   @Test(arguments: [TimePitch.Algorithm.varispeed])
   func aNeutralSettingChangesNothing(algorithm: TimePitch.Algorithm) throws {
     let sound = (0..<10000).map { Float($0 + 1) / 16384 }
-    #expect(try run(algorithm, [(sound, Setting())])[0] == sound)
-    #expect(try run(algorithm, [(sound, Setting(cents: 5))])[0] == sound)
-    #expect(try run(algorithm, [(sound, Setting(rate: 2, isBypassed: true))])[0] == sound)
+    try expectEqual(run(algorithm, [(sound, Setting())])[0], sound)
+    try expectEqual(run(algorithm, [(sound, Setting(cents: 5))])[0], sound)
+    try expectEqual(run(algorithm, [(sound, Setting(rate: 2, isBypassed: true))])[0], sound)
     let changing = try run(
       algorithm, [(sound, Setting()), (sound, Setting(rate: 0.75)), (sound, Setting())])[0]
-    #expect(changing.count == 10000 + 13333 + 10000)
-    #expect(Array(changing.prefix(10000)) == sound && Array(changing.suffix(10000)) == sound)
+    expectEqual(changing.count, 10000 + 13333 + 10000)
+    expectTrue(Array(changing.prefix(10000)) == sound && Array(changing.suffix(10000)) == sound)
   }
 }

@@ -28,18 +28,18 @@ import Testing
     let path = folder.file("a.wav")
     let file = try SoundFile.create(
       path: path, container: container, format: format, isReplacing: false)
-    #expect(try file.broadcastInfo() == nil)
+    try expectNil(file.broadcastInfo())
     try file.setBroadcastInfo(info)
     try [UInt8](repeating: 1, count: 2000).withUnsafeBytes {
       try file.writeBytes(at: 0, from: $0)
     }
-    #expect(try file.broadcastInfo() == info)
+    try expectEqual(file.broadcastInfo(), info)
     // The file is complete already, as after a kill.
     let opened = try SoundFile(FileStore(path: path, isWritable: false))
-    #expect(try opened.broadcastInfo() == info)
+    try expectEqual(opened.broadcastInfo(), info)
     try file.close()
     let chunks = opened.chunkIDs
-    #expect(chunks.firstIndex(of: "bext")! < chunks.firstIndex(of: "data")!)
+    expectTrue(chunks.firstIndex(of: "bext")! < chunks.firstIndex(of: "data")!)
     // As others read it.
     let probe = try tool("ffprobe", ["-v", "error", "-show_entries", "format_tags", path])
     for line in [
@@ -47,7 +47,7 @@ import Testing
       "date=2026-11-25", "creation_time=23:59:58", "time_reference=4886718345",
       "coding_history=A=PCM,F=48000,W=16,M=mono,T=Cuejack 9.9",
     ] {
-      #expect(
+      expectTrue(
         probe.text.split(whereSeparator: \.isNewline).contains { $0 == "TAG:\(line)" },
         "\(line) in \(probe.text)")
     }
@@ -64,19 +64,19 @@ import Testing
         "origination_date=2001-02-03", "-metadata", "origination_time=04:05:06", path,
       ])
     let read = try SoundFile(FileStore(path: path, isWritable: false)).broadcastInfo()
-    #expect(read?.originator == "Other" && read?.timeReference == 5_000_000_000)
-    #expect(read?.date == "2001-02-03" && read?.time == "04:05:06")
+    expectTrue(read?.originator == "Other" && read?.timeReference == 5_000_000_000)
+    expectTrue(read?.date == "2001-02-03" && read?.time == "04:05:06")
   }
 
   @Test func aShortChunkIsNone() throws {
     let store = MemoryStore()
     let file = try SoundFile.create(in: store, container: .wave, format: format)
     try file.setChunk("bext", [UInt8](repeating: 0x41, count: 345))
-    #expect(try file.broadcastInfo() == nil)
+    try expectNil(file.broadcastInfo())
     try file.setChunk("bext", [UInt8](repeating: 0x41, count: 346))
-    let long = try #require(try file.broadcastInfo())
-    #expect(long.description.count == 256 && long.time == "AAAAAAAA")
-    #expect(long.timeReference == 0x4141_4141_4141_4141 && long.codingHistory == "")
+    let long = try require(try file.broadcastInfo())
+    expectTrue(long.description.count == 256 && long.time == "AAAAAAAA")
+    expectTrue(long.timeReference == 0x4141_4141_4141_4141 && long.codingHistory == "")
   }
 
   @Test func otherContainersHaveNone() throws {
@@ -84,7 +84,7 @@ import Testing
       in: MemoryStore(), container: .caf,
       format: .init(
         sampleRate: 48_000, channels: 1, kind: .signedInteger, bitsPerSample: 16))
-    #expect(try file.broadcastInfo() == nil)
+    try expectNil(file.broadcastInfo())
     #expect(throws: SoundFileError.self) { try file.setBroadcastInfo(info) }
   }
 }

@@ -56,19 +56,19 @@ private typealias Heard = HeardFile
     let (table, sound) = (places("moof", bytes)[2], places("mdat", bytes)[2])
     harm.apply(&bytes, table, sound)
     let heard = try Heard(bytes)
-    #expect(heard.frames == whole.frames)
-    #expect(heard.warning?.contains("is damaged") == true)
+    expectEqual(heard.frames, whole.frames)
+    expectEqual(heard.warning?.contains("is damaged"), true)
     if ![.size, .insertion].contains(harm) {
-      #expect(heard.warning?.contains("frames are missing") == true)
+      expectEqual(heard.warning?.contains("frames are missing"), true)
     }
     // The fragments before and behind it are whole.
-    #expect(heard.samples.prefix(14_000).elementsEqual(whole.samples.prefix(14_000)), "begin")
+    expectTrue(heard.samples.prefix(14_000).elementsEqual(whole.samples.prefix(14_000)), "begin")
     let ends = zip(heard.samples.suffix(20_000), whole.samples.suffix(20_000))
-    #expect(ends.allSatisfy { abs($0 - $1) < 0.02 }, "end")
+    expectTrue(ends.allSatisfy { abs($0 - $1) < 0.02 }, "end")
     let packets = try streamed(bytes, 777)
     let behind = single.count * 2 / 5
-    #expect(packets.suffix(behind).elementsEqual(single.suffix(behind)), "stream's end")
-    #expect(packets.prefix(4).elementsEqual(single.prefix(4)), "stream's begin")
+    expectTrue(packets.suffix(behind).elementsEqual(single.suffix(behind)), "stream's end")
+    expectTrue(packets.prefix(4).elementsEqual(single.prefix(4)), "stream's begin")
   }
 
   /// A fragment that comes twice moves those behind it, and nothing is lost.
@@ -78,9 +78,9 @@ private typealias Heard = HeardFile
     let tables = places("moof", bytes)
     bytes.insert(contentsOf: bytes[tables[2] - 4..<tables[3] - 4], at: tables[3] - 4)
     let heard = try Heard(bytes)
-    #expect(heard.frames > whole.frames + 4096)
+    expectTrue(heard.frames > whole.frames + 4096)
     let ends = zip(heard.samples.suffix(20_000), whole.samples.suffix(20_000))
-    #expect(ends.allSatisfy { abs($0 - $1) < 0.02 })
+    expectTrue(ends.allSatisfy { abs($0 - $1) < 0.02 })
   }
 
   /// libavformat takes half a minute for the fragments of a track that has no number.
@@ -93,11 +93,11 @@ private typealias Heard = HeardFile
       "ffmpeg",
       ["-v", "error", "-i", tone, "-map", "0:a", "-map", "0:a", "-c:a", "alac"] + flags + [path])
     var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-    bytes[try #require(places("tkhd", bytes).last) + 1] = 0
+    bytes[try require(places("tkhd", bytes).last) + 1] = 0
     let shown = try MPEG4Fragments(ReplayedStore(bytes)).repaired
-    let seen = try #require(try shown.bytes(at: 0, count: bytes.count))
-    #expect(places("trak", seen).count == 1)
-    #expect(try Heard(bytes).frames == 74_970)
+    let seen = try require(try shown.bytes(at: 0, count: bytes.count))
+    expectEqual(places("trak", seen).count, 1)
+    try expectEqual(Heard(bytes).frames, 74_970)
   }
 
   @Test func opusInFragmentsKeepsItsEnd() throws {
@@ -108,7 +108,7 @@ private typealias Heard = HeardFile
       "ffmpeg",
       ["-v", "error", "-i", Self.tones.get().file("48000.flac"), "-c:a", "libopus"] + flags + [path]
     )
-    #expect(try Heard(Data(contentsOf: URL(fileURLWithPath: path))).frames == 81_600)
+    try expectEqual(Heard(Data(contentsOf: URL(fileURLWithPath: path))).frames, 81_600)
   }
 
   // MARK: Other forms
@@ -145,15 +145,15 @@ private typealias Heard = HeardFile
     if rates.1 == "24", kind == "ogg" { return }
     let (one, other) = try (tone("\(rates.0).\(kind)"), tone("\(rates.1).\(kind)"))
     let (first, second) = try (Heard(one), Heard(other))
-    let rate = try #require(Double(rates.0))
-    let ratio = try rate / (rates.1 == "24" ? 48_000 : #require(Double(rates.1)))
+    let rate = try require(Double(rates.0))
+    let ratio = try rate / (rates.1 == "24" ? 48_000 : require(Double(rates.1)))
     let heard = try Heard(one + other)
     let expected = first.frames + Int64((Double(second.frames) * ratio).rounded())
-    #expect(heard.frames == expected && heard.samples.count == Int(expected))
-    #expect(heard.warning == nil && heard.missing.isEmpty)
-    #expect(heard.notice?.contains("changes its form at 00:01.70") == true)
-    #expect(heard.samples.prefix(30_000).elementsEqual(first.samples.prefix(30_000)), "begin")
-    #expect(abs(heard.pitch(from: Int(2.2 * rate), rate: Int(rate)) - 1000) < 3)
+    expectTrue(heard.frames == expected && heard.samples.count == Int(expected))
+    expectTrue(heard.warning == nil && heard.missing.isEmpty)
+    expectEqual(heard.notice?.contains("changes its form at 00:01.70"), true)
+    expectTrue(heard.samples.prefix(30_000).elementsEqual(first.samples.prefix(30_000)), "begin")
+    expectTrue(abs(heard.pitch(from: Int(2.2 * rate), rate: Int(rate)) - 1000) < 3)
     // The tone crosses zero where it does alone.
     func crossing(_ samples: ArraySlice<Float>, _ rate: Double) -> Double {
       let start = samples.startIndex + Int(rate / 2)
@@ -166,7 +166,7 @@ private typealias Heard = HeardFile
     let joined = crossing(heard.samples[first.samples.count...], rate)
     let period = rate / 1000
     let off = (joined - alone).truncatingRemainder(dividingBy: period)
-    #expect(min(abs(off), period - abs(off)) < 0.6, "\(joined) \(alone)")
+    expectTrue(min(abs(off), period - abs(off)) < 0.6, "\(joined) \(alone)")
   }
 
   @Test(arguments: ["22050", "48000"], ["flac", "oga", "ogg"])
@@ -175,10 +175,10 @@ private typealias Heard = HeardFile
     let whole = try Heard(bytes).samples
     for first in [60_000, 90_000, 120_001] {
       let heard = try Heard(bytes, from: Int64(first))
-      #expect(heard.samples.count == whole.count - first && heard.missing.isEmpty)
+      expectTrue(heard.samples.count == whole.count - first && heard.missing.isEmpty)
       // Frames of the other rate do not lie on whole frames of the first one.
       let both = zip(heard.samples, whole[first...]).dropFirst(1000)
-      #expect(both.allSatisfy { abs($0 - $1) < 0.03 }, "\(first)")
+      expectTrue(both.allSatisfy { abs($0 - $1) < 0.03 }, "\(first)")
     }
   }
 
@@ -189,7 +189,7 @@ private typealias Heard = HeardFile
     let packets = try streamed(Array(parts.joined()), piece)
     let single = try parts.map { try streamed($0, 1 << 20) }
     let heads = parts.map { Array($0.prefix(42)) }
-    #expect(packets == single[0] + [heads[1]] + single[1] + single[2] + [heads[3]] + single[3])
+    expectEqual(packets, single[0] + [heads[1]] + single[1] + single[2] + [heads[3]] + single[3])
   }
 
   // MARK: MPEG audio of a free format
@@ -215,45 +215,45 @@ private typealias Heard = HeardFile
   @Test(arguments: ["200", "400"]) func freeFormatIsDecoded(rate: String) throws {
     let bytes = try free(rate)
     let heard = try Heard(bytes)
-    #expect(heard.frames == 74_970 && heard.warning == nil && heard.missing.isEmpty)
+    expectTrue(heard.frames == 74_970 && heard.warning == nil && heard.missing.isEmpty)
     let file = try MediaFiles.open(ReplayedStore(bytes))
-    #expect(try file.packetCount > 60 && !file.hasPlainPackets)
-    let other = try #require(DecodedFile(ReplayedStore(bytes), container: .mp3))
+    expectTrue(try file.packetCount > 60 && !file.hasPlainPackets)
+    let other = try require(DecodedFile(ReplayedStore(bytes), container: .mp3))
     let samples = try storedSamples(other)
-    #expect(samples.count == heard.samples.count)
-    #expect(zip(samples, heard.samples).allSatisfy { abs($0 - Double($1)) < 1e-4 })
+    expectEqual(samples.count, heard.samples.count)
+    expectTrue(zip(samples, heard.samples).allSatisfy { abs($0 - Double($1)) < 1e-4 })
     let behind = try Heard(bytes, from: 40_001)
-    #expect(zip(behind.samples, heard.samples[40_001...]).allSatisfy { abs($0 - $1) < 1e-4 })
+    expectTrue(zip(behind.samples, heard.samples[40_001...]).allSatisfy { abs($0 - $1) < 1e-4 })
   }
 
   @Test func frameSizesOfAFreeFormatAreThoseOfItsFrames() throws {
     // Larger than the frames that libmpg123 decodes.
     let low = try Heard(free("8000"))
-    #expect(low.frames >= 13_600 && low.pitch(from: 3000, rate: 8000) == 1000)
+    expectTrue(low.frames >= 13_600 && low.pitch(from: 3000, rate: 8000) == 1000)
     // Two frames of the second file are as long as one of the first.
     let parts = try [free("400"), free("200"), free("128"), free("200")]
     let joined = try Heard(Array(parts.joined()))
     let single = try parts.map { try Heard($0).frames }
-    #expect(abs(joined.frames - single.reduce(0, +)) < 4 * 3 * 1152)
-    #expect(joined.warning == nil && joined.missing.isEmpty)
+    expectTrue(abs(joined.frames - single.reduce(0, +)) < 4 * 3 * 1152)
+    expectTrue(joined.warning == nil && joined.missing.isEmpty)
     for second in 0..<4 {
-      #expect(joined.pitch(from: second * 76_500 + 12_000, rate: 44_100) == 1000)
+      expectEqual(joined.pitch(from: second * 76_500 + 12_000, rate: 44_100), 1000)
     }
   }
 
   @Test func damageToAFreeFormatIsTold() throws {
     let bytes = try free("400")
     let whole = try Heard(bytes)
-    #expect(try Heard(bytes.dropLast(9000)).warning?.contains("is cut short") == true)
+    try expectEqual(Heard(bytes.dropLast(9000)).warning?.contains("is cut short"), true)
     let junk = [UInt8](repeating: 7, count: 900)
     let damaged = try Heard(bytes[..<40_490] + junk + bytes[40_490...])
-    #expect(damaged.warning?.contains("at 00:00.784: 900 bytes are no sound") == true)
-    #expect(damaged.frames == whole.frames)
-    #expect(damaged.samples.suffix(20_000).elementsEqual(whole.samples.suffix(20_000)))
+    expectEqual(damaged.warning?.contains("at 00:00.784: 900 bytes are no sound"), true)
+    expectEqual(damaged.frames, whole.frames)
+    expectTrue(damaged.samples.suffix(20_000).elementsEqual(whole.samples.suffix(20_000)))
     let padded = try Heard(bytes + [UInt8](repeating: 0, count: 5000))
-    #expect(padded.warning == nil && padded.samples == whole.samples)
+    expectTrue(padded.warning == nil && padded.samples == whole.samples)
     let other = try Heard(bytes + tone("44100.flac"))
-    #expect(other.warning?.contains("up to byte \(bytes.count): sound of another kind") == true)
+    expectEqual(other.warning?.contains("up to byte \(bytes.count): sound of another kind"), true)
   }
 
   // MARK: What follows
@@ -262,10 +262,10 @@ private typealias Heard = HeardFile
   @Test func bytesBetweenJoinedFLACAreCounted() throws {
     let (one, junk) = (try tone("44100.flac"), [UInt8](repeating: 7, count: 3000))
     let two = try Heard(one + junk + one)
-    #expect(two.warning?.contains("at 00:01.700: 3000 bytes are no sound") == true)
-    #expect(two.frames == 2 * 74_970)
+    expectEqual(two.warning?.contains("at 00:01.700: 3000 bytes are no sound"), true)
+    expectEqual(two.frames, 2 * 74_970)
     let other = try Heard(one + junk + tone("48000.flac"))
-    #expect(other.warning?.contains("at 00:01.700: 3000 bytes are no sound") == true)
+    expectEqual(other.warning?.contains("at 00:01.700: 3000 bytes are no sound"), true)
   }
 
   @Test(arguments: ["tta", "wv"]) func aSecondFileOfTypesWithoutIDIsTold(kind: String) throws {
@@ -277,11 +277,11 @@ private typealias Heard = HeardFile
     }
     let (one, other) = try (make("44100", 44_100), make("24", 48_000))
     let heard = try Heard(one + other)
-    #expect(heard.frames == 74_970)
-    #expect(heard.warning?.contains("up to byte \(one.count): sound of another kind") == true)
+    expectEqual(heard.frames, 74_970)
+    expectEqual(heard.warning?.contains("up to byte \(one.count): sound of another kind"), true)
     for packets in try [worldFile("a.mp3"), worldFile("a.aac"), tone("44100.flac")] {
       let before = try Heard(packets + one)
-      #expect(before.warning?.contains("up to byte \(packets.count): sound of another") == true)
+      expectEqual(before.warning?.contains("up to byte \(packets.count): sound of another"), true)
     }
   }
 
@@ -302,8 +302,8 @@ private typealias Heard = HeardFile
     default: break
     }
     let heard = try Heard(bytes + other)
-    #expect(heard.samples == whole.samples && heard.missing.isEmpty && heard.notice == nil)
-    #expect(heard.warning?.contains("up to byte \(bytes.count): sound of another kind") == true)
+    expectTrue(heard.samples == whole.samples && heard.missing.isEmpty && heard.notice == nil)
+    expectEqual(heard.warning?.contains("up to byte \(bytes.count): sound of another kind"), true)
   }
 
   @Test func framesWithinOtherBytesNeedProof() throws {
@@ -313,15 +313,15 @@ private typealias Heard = HeardFile
     let false1: [UInt8] = [0xFF, 0xF3, 0x40, 0xC0] + [UInt8](repeating: 0x11, count: 500)
     let false2: [UInt8] = [0xFF, 0xFB, 0x94, 0x00] + [UInt8](repeating: 0x22, count: 900)
     let heard = try Heard(bytes + false1 + false2 + false1 + false2)
-    #expect(heard.notice == nil)
-    #expect(abs(heard.samples.count - whole.samples.count) < 3000)
+    expectNil(heard.notice)
+    expectTrue(abs(heard.samples.count - whole.samples.count) < 3000)
   }
 
   @Test(arguments: [100, 5000, 20_000])
   func zerosBehindMP3KeepItsPadding(count: Int) throws {
     let bytes = try worldFile("a.mp3")
     let heard = try Heard(bytes + [UInt8](repeating: 0, count: count))
-    #expect(try heard.samples == Heard(bytes).samples && heard.frames == 66_150)
+    expectTrue(try heard.samples == Heard(bytes).samples && heard.frames == 66_150)
   }
 
   // MARK: Tables and times
@@ -334,7 +334,7 @@ private typealias Heard = HeardFile
       var bytes = Array(name.utf8) + [0xFF, 0xFF, 0xFF, 0xFF] + Array("WAVEfmt ".utf8)
       bytes += [16, 0, 0, 0] + format + Array("data".utf8) + size
       let heard = try Heard(bytes + [UInt8](repeating: 1, count: 12_000))
-      #expect(heard.frames == 3000 && heard.warning == nil)
+      expectTrue(heard.frames == 3000 && heard.warning == nil)
     }
   }
 
@@ -348,28 +348,28 @@ private typealias Heard = HeardFile
     let head = box("tfhd", [0, 0, 0, 16, 0, 0, 0, 1, 0, 0, 0, 3])
     let bytes = box(
       "moof", box("mfhd", [0, 0, 0, 0, 0, 0, 0, 1]) + box("traf", head + runs))
-    let table = try #require(MPEG4FragmentTable(bytes))
+    let table = try require(MPEG4FragmentTable(bytes))
     let changes = table.changes(at: 0, end: 0, room: 3 << 24 + 31, isShifted: false)
-    #expect(changes.count == 99)
-    #expect(changes[0].bytes == [0, 0, 0, 10] && changes[98].bytes == [0, 0, 0, 0])
+    expectEqual(changes.count, 99)
+    expectTrue(changes[0].bytes == [0, 0, 0, 10] && changes[98].bytes == [0, 0, 0, 0])
   }
 
   @Test func aPacketTableThatIsCutNamesThePacketsBeforeTheCut() throws {
     let bytes = try worldFile("alac.caf")
     let whole = try Heard(bytes)
-    let table = try #require(places("pakt", bytes).last)
+    let table = try require(places("pakt", bytes).last)
     for cut in [1, 3, 10] {
       let heard = try Heard(bytes.dropLast(cut))
-      #expect(heard.frames < whole.frames && heard.frames > 4096 * 6)
-      #expect(heard.samples == Array(whole.samples.prefix(Int(heard.frames))))
-      #expect(heard.warning?.contains("cut short at 00:0") == true)
+      expectTrue(heard.frames < whole.frames && heard.frames > 4096 * 6)
+      expectEqual(heard.samples, Array(whole.samples.prefix(Int(heard.frames))))
+      expectEqual(heard.warning?.contains("cut short at 00:0"), true)
     }
     // A file that ends before its first packet is refused.
     for end in [table + 30, table + 36] {
       #expect(throws: SoundFileError.self) { try Heard(bytes[..<end]) }
     }
     let fragments = try worldFile("fragments.mp4")
-    let sound = try #require(places("mdat", fragments).first)
+    let sound = try require(places("mdat", fragments).first)
     #expect(throws: SoundFileError.self) { try Heard(fragments[..<(sound + 50)]) }
   }
 
@@ -379,8 +379,9 @@ private typealias Heard = HeardFile
     let pages = places("OggS", bytes)
     var damaged = bytes
     damaged[pages[pages.count / 2] + 100] ^= 0xFF
-    let warning = try #require(try Heard(damaged).warning)
-    #expect(warning.contains(/damaged at 00:0[01]\.[1-9][0-9]{2}: [1-9][0-9]+ frames are missing/))
-    #expect(try Heard(bytes.dropLast(30)).warning?.contains("cut short at 00:01.") == true)
+    let warning = try require(try Heard(damaged).warning)
+    expectTrue(
+      warning.contains(/damaged at 00:0[01]\.[1-9][0-9]{2}: [1-9][0-9]+ frames are missing/))
+    try expectEqual(Heard(bytes.dropLast(30)).warning?.contains("cut short at 00:01."), true)
   }
 }

@@ -52,12 +52,12 @@ func decodedSound(_ file: any MediaFile) throws -> [Float] {
   let frames = Int(try file.frameCount)
   var samples = [Float](repeating: 0, count: frames * format.channels)
   let count = try samples.withUnsafeMutableBytes { memory in
-    let buffers = try #require(SampleBuffers(format, at: [memory.baseAddress!]))
+    let buffers = try require(SampleBuffers(format, at: [memory.baseAddress!]))
     var sink = StreamConverter.Sink.frames(buffers, room: frames)
     try reader.read(&sink, through: converter)
     return sink.count
   }
-  #expect(count == frames)
+  expectEqual(count, frames)
   return samples
 }
 
@@ -110,7 +110,7 @@ struct SoundEncoding {
       PCMFormat(
         sampleRate: converter.input.sampleRate, channels: 1, kind: .float, bitsPerSample: 32))
     try samples.withUnsafeMutableBytes { memory in
-      let buffers = try #require(SampleBuffers(format.decoded, at: [memory.baseAddress!]))
+      let buffers = try require(SampleBuffers(format.decoded, at: [memory.baseAddress!]))
       var source = StreamConverter.Source.frames(buffers, count: memory.count / 4)
       try writer.write(&source, through: converter)
     }

@@ -27,7 +27,7 @@ private let long = Result {
   ) throws -> String {
     var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: long.get().file(name))))
     func box(_ name: String) throws -> Int {
-      try #require(Data(bytes).range(of: Data(name.utf8))).lowerBound - 4
+      try require(Data(bytes).range(of: Data(name.utf8))).lowerBound - 4
     }
     let offset = try box("elst")
     let old = Int(bytes.big(at: offset, bytes: 4))
@@ -50,13 +50,13 @@ private let long = Result {
   ) throws {
     let whole = try decodedSound(long.get().file(name))
     let sound = try decodedSound(path)
-    if let frames { #expect(sound.count == frames) }
+    if let frames { expectEqual(sound.count, frames) }
     let expected = whole[start..<min(whole.count, start + sound.count)]
     let difference = zip(sound, expected).dropFirst(skipped).reduce(Float(0)) {
       max($0, abs($1.0 - $1.1))
     }
     // AAC adds different noise each time.
-    #expect(difference <= (name == "alac.m4a" ? 0 : 0.01))
+    expectTrue(difference <= (name == "alac.m4a" ? 0 : 0.01))
   }
 
   @Test(arguments: [("alac.m4a", 0), ("aac.m4a", 1024)])
@@ -84,9 +84,9 @@ private let long = Result {
     for edits in apart {
       let path = try edited(name, edits)
       let error = #expect(throws: SoundFileError.self) { try MediaFiles.open(path: path) }
-      #expect(
-        error?.description
-          == "\(path): its edits join parts of the sound that do not follow one another")
+      expectEqual(
+        error?.description,
+        "\(path): its edits join parts of the sound that do not follow one another")
     }
   }
 
@@ -97,7 +97,7 @@ private let long = Result {
         "ffmpeg",
         ["-v", "error", "-ss", "2.5", "-t", "2", "-i", long.get().file(name), "-c", "copy", path])
       let sound = try MediaFiles.open(path: path)
-      #expect(try abs(sound.frameCount - 88_200) < 4_096)
+      expectTrue(try abs(sound.frameCount - 88_200) < 4_096)
       // The first packet of AAC would need the previous one, which was left out.
       try check(path, name, from: 110_250, after: name == "aac.m4a" ? 1_024 : 0)
     }
@@ -125,7 +125,7 @@ private let long = Result {
     {
       offsets.append(next.lowerBound)
     }
-    #expect(offsets.count > 1 && bytes[offsets[0] + 4] == 1)
+    expectTrue(offsets.count > 1 && bytes[offsets[0] + 4] == 1)
     let times: [Int64] = [.min, .min + 1, .max, .max - 100, -1, 1 << 32, 1 << 62]
     for time in times {
       for offset in offsets {
@@ -133,15 +133,15 @@ private let long = Result {
         wild.replaceSubrange(
           offset + 8..<offset + 16, with: [UInt8](time, count: 8, bigEndian: true))
         guard let file = try? PacketFileReader(ReplayedStore(wild)) else { continue }
-        #expect(try (0...file.frameCount).contains(file.validFrames))
+        expectTrue(try (0...file.frameCount).contains(file.validFrames))
       }
     }
     let file = try MPEG4File(ReplayedStore(bytes))
     for spanned in [Int64.min, -1, .max] {
-      let table = try #require(
+      let table = try require(
         file.table(frames: 10_000, spanned: spanned, sampleRate: 44_100, gapless: nil))
       // Frames of unknown meaning are not taken for silence.
-      #expect((5000...10_000).contains(table.validFrames))
+      expectTrue((5000...10_000).contains(table.validFrames))
     }
   }
 
@@ -164,10 +164,10 @@ private let long = Result {
       }
     }
     try writer.close()
-    #expect(try PacketFileReader(FileStore(path: path)).packetTable == table)
+    try expectEqual(PacketFileReader(FileStore(path: path)).packetTable, table)
     let probe = try tool(
       "ffprobe", ["-v", "error", "-show_entries", "format=duration", "-of", "csv=p=0", path])
-    let seconds = try #require(Double(probe.text.dropLast()))
-    #expect(abs(seconds * 44_100 - Double(table.validFrames)) < 1)
+    let seconds = try require(Double(probe.text.dropLast()))
+    expectTrue(abs(seconds * 44_100 - Double(table.validFrames)) < 1)
   }
 }

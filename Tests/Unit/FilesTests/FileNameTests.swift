@@ -14,7 +14,7 @@ import Testing
     ] as [[UInt8]])
   func everyNameComesBack(bytes: [UInt8]) {
     let name = String(systemName: bytes)
-    #expect(name.systemName.map { UInt8(bitPattern: $0) } == bytes + [0])
+    expectEqual(name.systemName.map { UInt8(bitPattern: $0) }, bytes + [0])
   }
 
   @Test func randomBytesComeBack() {
@@ -23,48 +23,49 @@ import Testing
       let bytes = (0..<Int.random(in: 0..<12, using: &random)).map { _ in
         [0x2F, 0x41, 0x80, 0xBE, 0xBF, 0xE9, 0xF4, 0x8F, 0xBA, 0xC3].randomElement() ?? 0 as UInt8
       }
-      #expect(String(systemName: bytes).systemName.map { UInt8(bitPattern: $0) } == bytes + [0])
+      expectEqual(String(systemName: bytes).systemName.map { UInt8(bitPattern: $0) }, bytes + [0])
     }
   }
 
   @Test func bytesThatAreNoTextAreShownEscaped() {
     let name = String(systemName: [0x63, 0xE9, 0x0A, 0xC3, 0xA9])
-    #expect(printable(name) == "c\\xE9?é")
-    #expect(escaped(name, mark: "\\\\x") == "c\\\\xE9\né")
-    #expect(name.withLatin1 == "cé\né")
+    expectEqual(printable(name), "c\\xE9?é")
+    expectEqual(escaped(name, mark: "\\\\x"), "c\\\\xE9\né")
+    expectEqual(name.withLatin1, "cé\né")
   }
 
   @Test func namesAreEqualOnlyIfTheirBytesAre() {
     let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
-    #expect(composed == decomposed)
-    #expect(Name(composed) != Name(decomposed))
-    #expect(Set([Name(composed), Name(decomposed), Name(composed)]).count == 2)
-    #expect(!composed.isSameName(as: decomposed) && composed.isSameName(as: "caf\u{E9}"))
+    expectEqual(composed, decomposed)
+    expectTrue(Name(composed) != Name(decomposed))
+    expectEqual(Set([Name(composed), Name(decomposed), Name(composed)]).count, 2)
+    expectTrue(!composed.isSameName(as: decomposed) && composed.isSameName(as: "caf\u{E9}"))
   }
 
   @Test func pathsAreSplitAtEachSlash() {
     let path = "/a/\u{301}b//\u{301}.wav"
-    #expect(path.isAbsolutePath && "/\u{301}".isAbsolutePath && !"a/".isAbsolutePath)
-    #expect(path.pathNames.map { String($0) } == ["a", "\u{301}b", "\u{301}.wav"])
-    #expect(path.pathParts.map { String($0) } == ["", "a", "\u{301}b", "", "\u{301}.wav"])
-    #expect(path.pathFolder.isSameName(as: "/a/\u{301}b//"))
-    #expect(path.pathFile.isSameName(as: "\u{301}.wav"))
-    #expect("/a.b/c".pathExtension == "" && "/a.b/c".pathStem == "/a.b/c")
-    #expect("/a.b/c.\u{301}d".pathExtension.isSameName(as: ".\u{301}d"))
-    #expect(".hidden".pathExtension == "" && "a/.b.wav".pathStem == "a/.b")
-    #expect("a/".withoutLastSlash == "a" && "/\u{301}".withoutLastSlash.isSameName(as: "/\u{301}"))
-    #expect("a/\u{301}b".bytes(after: "a/")?.isSameName(as: "\u{301}b") == true)
-    #expect("ab".bytes(after: "b") == nil)
+    expectTrue(path.isAbsolutePath && "/\u{301}".isAbsolutePath && !"a/".isAbsolutePath)
+    expectEqual(path.pathNames.map { String($0) }, ["a", "\u{301}b", "\u{301}.wav"])
+    expectEqual(path.pathParts.map { String($0) }, ["", "a", "\u{301}b", "", "\u{301}.wav"])
+    expectTrue(path.pathFolder.isSameName(as: "/a/\u{301}b//"))
+    expectTrue(path.pathFile.isSameName(as: "\u{301}.wav"))
+    expectTrue("/a.b/c".pathExtension == "" && "/a.b/c".pathStem == "/a.b/c")
+    expectTrue("/a.b/c.\u{301}d".pathExtension.isSameName(as: ".\u{301}d"))
+    expectTrue(".hidden".pathExtension == "" && "a/.b.wav".pathStem == "a/.b")
+    expectTrue(
+      "a/".withoutLastSlash == "a" && "/\u{301}".withoutLastSlash.isSameName(as: "/\u{301}"))
+    expectEqual("a/\u{301}b".bytes(after: "a/")?.isSameName(as: "\u{301}b"), true)
+    expectNil("ab".bytes(after: "b"))
   }
 
   @Test func aFolderIsReadAndMadeByItsBytes() throws {
     let folder = try TemporaryFolder()
     let inner = folder.path + "/" + String(systemName: [0xE9]) + "/deep/er"
-    #expect(makeFolders(inner) && makeFolders(inner))
-    #expect(names(inFolder: folder.path)?.map { printable($0) } == ["\\xE9"])
-    #expect(resolvedPath(inner)?.pathNames.suffix(3).first?.utf8.count == 4)
+    expectTrue(makeFolders(inner) && makeFolders(inner))
+    expectEqual(names(inFolder: folder.path)?.map { printable($0) }, ["\\xE9"])
+    expectEqual(resolvedPath(inner)?.pathNames.suffix(3).first?.utf8.count, 4)
     try Data().write(to: URL(fileURLWithPath: folder.path + "/file"))
-    #expect(!makeFolders(folder.path + "/file/x") && names(inFolder: folder.path + "/no") == nil)
+    expectTrue(!makeFolders(folder.path + "/file/x") && names(inFolder: folder.path + "/no") == nil)
   }
 
   @Test func aMoveReplacesNothing() throws {
@@ -72,9 +73,9 @@ import Testing
     for name in ["a", "b"] {
       try Data(name.utf8).write(to: URL(fileURLWithPath: folder.file(name)))
     }
-    #expect(!moveWithoutReplacing(folder.file("a"), to: folder.file("b")) && errno == EEXIST)
-    #expect(moveWithoutReplacing(folder.file("a"), to: folder.file("c")))
-    #expect(names(inFolder: folder.path)?.sorted() == ["b", "c"])
-    #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file("b"))) == Data("b".utf8))
+    expectTrue(!moveWithoutReplacing(folder.file("a"), to: folder.file("b")) && errno == EEXIST)
+    expectTrue(moveWithoutReplacing(folder.file("a"), to: folder.file("c")))
+    expectEqual(names(inFolder: folder.path)?.sorted(), ["b", "c"])
+    try expectEqual(Data(contentsOf: URL(fileURLWithPath: folder.file("b"))), Data("b".utf8))
   }
 }

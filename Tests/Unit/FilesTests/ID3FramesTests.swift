@@ -1,3 +1,4 @@
+import TestBase
 import Testing
 
 @testable import Files
@@ -31,7 +32,7 @@ import Testing
         3,
         frame("TIT2", [0] + Array("Caf".utf8) + [0xE9]) + frame("TPE1", little)
           + frame("TALB", big) + frame("XXXX", [0, 1])))
-    #expect(three == ["title": "Café", "artist": text, "album": text])
+    expectEqual(three, ["title": "Café", "artist": text, "album": text])
     let four = ID3Frames.tags(
       tag(
         4,
@@ -39,15 +40,15 @@ import Testing
           + frame("TPE1", [3] + Array("one\0two".utf8), version: 4)
           + frame("COMM", [3] + Array("engiTunNORM\0 0001".utf8), version: 4)
           + frame("COMM", [3] + Array("eng\0a comment".utf8), version: 4)))
-    #expect(four == ["title": text, "artist": "one;two", "comments": "a comment"])
+    expectEqual(four, ["title": text, "artist": "one;two", "comments": "a comment"])
     let two = ID3Frames.tags(tag(2, Array("TT2".utf8) + [0, 0, 5, 0] + Array("Four".utf8)))
-    #expect(two == ["title": "Four"])
+    expectEqual(two, ["title": "Four"])
   }
 
   @Test func aTagWithoutSynchronizationIsRestored() {
     // The zero behind 0xFF is not part of the text.
     let frame = Array("TIT2".utf8) + [0, 0, 0, 3, 0, 0, 0, 0xFF, 0, 0x41]
-    #expect(ID3Frames.tags(tag(3, frame, flags: 0x80)) == ["title": "ÿA"])
+    expectEqual(ID3Frames.tags(tag(3, frame, flags: 0x80)), ["title": "ÿA"])
   }
 
   @Test func damagedTagsGiveWhatIsWhole() {
@@ -55,21 +56,21 @@ import Testing
     let all = tag(3, whole + frame("TPE1", [0] + Array("Artist".utf8)))
     for count in 0...all.count {
       let tags = ID3Frames.tags(Array(all.prefix(count)))
-      #expect(tags["title"] == (count >= 10 + whole.count ? "Title" : nil), "\(count)")
+      expectEqual(tags["title"], (count >= 10 + whole.count ? "Title" : nil), "\(count)")
     }
     for flags in 0..<UInt8.max { _ = ID3Frames.tags(tag(4, whole + [0xFF], flags: flags)) }
   }
 
   @Test func textsFitTheirFields() {
-    #expect(FileText.encoded("Café", most: 5) == Array("Café".utf8))
-    #expect(FileText.encoded("Café", most: 4) == Array("Caf".utf8) + [0xE9])
-    #expect(FileText.encoded("Café", most: 3) == Array("Caf".utf8))
-    #expect(FileText.encoded("音音", most: 5) == Array("音".utf8))
+    expectEqual(FileText.encoded("Café", most: 5), Array("Café".utf8))
+    expectEqual(FileText.encoded("Café", most: 4), Array("Caf".utf8) + [0xE9])
+    expectEqual(FileText.encoded("Café", most: 3), Array("Caf".utf8))
+    expectEqual(FileText.encoded("音音", most: 5), Array("音".utf8))
     let every = [UInt8](0x80...0xFF)
     for encoding in [FileText.Encoding.windows, .macintosh] {
       let text = FileText.decoded(every, else: encoding)
-      #expect(text.unicodeScalars.count == 128)
-      #expect(Set(text.unicodeScalars).count == 128)
+      expectEqual(text.unicodeScalars.count, 128)
+      expectEqual(Set(text.unicodeScalars).count, 128)
     }
   }
 }

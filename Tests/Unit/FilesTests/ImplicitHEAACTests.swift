@@ -56,15 +56,15 @@ private enum Implicit: String, CaseIterable {
       Issue.record("\(file.format)")
       return
     }
-    #expect(format.codec == kind.codec && format.sampleRate == 44_100 && format.channels == 2)
-    #expect(format.framesPerPacket == 2048)
-    #expect(try file.frameCount == kind.packets * 2048)
+    expectTrue(format.codec == kind.codec && format.sampleRate == 44_100 && format.channels == 2)
+    expectEqual(format.framesPerPacket, 2048)
+    try expectEqual(file.frameCount, kind.packets * 2048)
     let sound = try decodedSound(file)
-    #expect(Int64(sound.count) == 2 * kind.packets * 2048)
+    expectEqual(Int64(sound.count), 2 * kind.packets * 2048)
     // The tone has its pitch: 44.1 frames to a period.
     let tone = stride(from: 16_000, to: 16_000 + 2 * 4410, by: 2).map { sound[$0] }
     let periods = zip(tone, tone.dropFirst()).count { $0 < 0 && $1 >= 0 }
-    #expect((99...101).contains(periods), "\(periods)")
+    expectTrue((99...101).contains(periods), "\(periods)")
   }
 
   @Test(arguments: Implicit.allCases)
@@ -77,7 +77,7 @@ private enum Implicit: String, CaseIterable {
     var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.file("a.m4a"))))
     try check(MediaFiles.open(ReplayedStore(bytes)), kind)
     func halve(_ name: String, _ offset: Int) throws {
-      let at = try #require((0..<bytes.count - 4).first { bytes.name(at: $0) == name }) + offset
+      let at = try require((0..<bytes.count - 4).first { bytes.name(at: $0) == name }) + offset
       let half = bytes.big(at: at, bytes: 4) / 2
       bytes.replaceSubrange(at..<at + 4, with: [24, 16, 8, 0].map { UInt8(half >> $0 & 255) })
     }
@@ -101,7 +101,7 @@ private enum Implicit: String, CaseIterable {
       Issue.record("nothing was found")
       return
     }
-    #expect(format.codec == kind.codec && format.sampleRate == 44_100 && format.channels == 2)
-    #expect(format.framesPerPacket == 2048 && Int64(count) == kind.packets)
+    expectTrue(format.codec == kind.codec && format.sampleRate == 44_100 && format.channels == 2)
+    expectTrue(format.framesPerPacket == 2048 && Int64(count) == kind.packets)
   }
 }

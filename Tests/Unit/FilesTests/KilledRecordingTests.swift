@@ -42,21 +42,21 @@ struct CodedKind: Sendable, CustomTestStringConvertible {
     let left = store.bytes
     let file = try MediaFiles.open(ReplayedStore(left), hint: kind.container)
     let priming = encoding.converter.encodedPriming.leading
-    #expect(try file.packetTable?.primingFrames ?? 0 == priming)
+    try expectEqual(file.packetTable?.primingFrames ?? 0, priming)
     let sound = try decodedSound(file)
-    #expect(Double(sound.count) > kind.rate)
-    #expect(lateness(sound, behind: original) == 0)
+    expectTrue(Double(sound.count) > kind.rate)
+    expectEqual(lateness(sound, behind: original), 0)
 
     // While its end is unknown, a file has all frames of its packets.
     let perPacket = encoding.converter.encoder?.format.framesPerPacket ?? 0
     if perPacket > 0 {
       let packets = try encoding.file.packetCount
-      #expect(try encoding.file.frameCount == packets * Int64(perPacket) - Int64(priming))
+      try expectEqual(encoding.file.frameCount, packets * Int64(perPacket) - Int64(priming))
     }
     try encoding.finish()
-    #expect(try encoding.file.frameCount == Int64(original.count))
+    try expectEqual(encoding.file.frameCount, Int64(original.count))
     let whole = try MediaFiles.open(ReplayedStore(store.bytes), hint: kind.container)
-    #expect(try whole.frameCount == Int64(original.count))
-    #expect(try lateness(decodedSound(whole), behind: original) == 0)
+    try expectEqual(whole.frameCount, Int64(original.count))
+    try expectEqual(lateness(decodedSound(whole), behind: original), 0)
   }
 }

@@ -1,5 +1,6 @@
 import Files
 import Foundation
+import TestBase
 import Testing
 
 /// Standard MIDI Files, written by hand.
@@ -54,13 +55,14 @@ import Testing
       (240, [0xff, 0x2f, 0]),
     ])
     let file = try read(smf([tempo, notes]))
-    #expect(file.format == 1 && file.trackCount == 2)
-    #expect(
-      messages(file) == [
+    expectTrue(file.format == 1 && file.trackCount == 2)
+    expectEqual(
+      messages(file),
+      [
         [0, 0x90, 60, 100], [12_000, 0x90, 60, 0], [24_000, 0x91, 64, 90], [24_100, 0xc1, 5],
         [72_000, 0x81, 64, 0],
       ])
-    #expect(file.frame(at: file.end, sampleRate: 48000) == 96_000)
+    expectEqual(file.frame(at: file.end, sampleRate: 48000), 96_000)
   }
 
   /// A tempo that no frame divides: each frame is the nearest one, without a drift.
@@ -76,7 +78,7 @@ import Testing
       let denominator = Int128(96_000_000)
       return frame != Int((2 * numerator + denominator) / (2 * denominator))
     }
-    #expect(frames.count == count && wrong == 0)
+    expectTrue(frames.count == count && wrong == 0)
   }
 
   @Test(arguments: [
@@ -88,7 +90,7 @@ import Testing
     let tempo: [UInt8] = [0xff, 0x51, 3, 0, 0, 1]
     let file = try read(
       smf(format: 0, division: division, [track([(0, tempo), (ticks, [0x90, 1, 1]), end])]))
-    #expect(messages(file) == [[frame, 0x90, 1, 1]])
+    expectEqual(messages(file), [[frame, 0x90, 1, 1]])
   }
 
   @Test func exclusiveMessagesAreWhole() throws {
@@ -99,8 +101,8 @@ import Testing
           (0, [0xf7, 1, 0xf8]), (0, [0xf7, 3, 0x90, 1, 1]), (0, [0xff, 1, 2, 65, 66]), end,
         ])
       ]))
-    #expect(
-      messages(file) == [[0, 0xf0, 1, 2, 0xf7], [1000, 0xf0, 3, 4, 5, 0xf7], [1000, 0xf8]])
+    expectEqual(
+      messages(file), [[0, 0xf0, 1, 2, 0xf7], [1000, 0xf0, 3, 4, 5, 0xf7], [1000, 0xf8]])
   }
 
   /// Chunks of other kinds, a longer header, and what follows a track's end.
@@ -108,7 +110,7 @@ import Testing
     let head = Array("MThd".utf8) + word(8, 4) + word(0, 2) + word(1, 2) + word(480, 2) + [1, 2]
     let other = Array("XFIH".utf8) + word(2, 4) + [0, 0]
     let notes = track([(0, [0x90, 1, 1]), end, (0, [0x90, 2, 2])])
-    #expect(try messages(read(head + other + notes + other)) == [[0, 0x90, 1, 1]])
+    try expectEqual(messages(read(head + other + notes + other)), [[0, 0x90, 1, 1]])
   }
 
   @Test func whatIsDamagedIsTold() throws {
@@ -136,8 +138,8 @@ import Testing
     ]
     for (bytes, words) in cases {
       let error = #expect(throws: MIDIFileError.self) { try read(bytes) }
-      #expect(error?.description.contains(words) == true, "\(words): \(error as Any)")
-      #expect(error?.description.hasPrefix("x.mid: cannot be played as MIDI: ") == true)
+      expectEqual(error?.description.contains(words), true, "\(words): \(error as Any)")
+      expectEqual(error?.description.hasPrefix("x.mid: cannot be played as MIDI: "), true)
     }
     #expect(throws: MIDIFileError.self) { try MIDIFile(path: "/no/such/file.mid") }
     #expect(throws: MIDIFileError.self) { try MIDIFile(path: "/tmp") }

@@ -105,9 +105,9 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
     head.replaceSubrange(OggPage.sum, with: OggPage.checkSum(head))
     let single = try sound(whole)
     let joined = try sound(whole + head + whole[head.count...])
-    #expect(joined.count == 2 * single.count)
+    expectEqual(joined.count, 2 * single.count)
     let ends = zip(joined[single.count...], single).dropFirst(4800)
-    #expect(ends.allSatisfy { abs($0 - $1 / 2) < 0.01 })
+    expectTrue(ends.allSatisfy { abs($0 - $1 / 2) < 0.01 })
   }
 
   @Test("nothing is missing before a stream that was under way when it was recorded")
@@ -119,9 +119,9 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
     let file = try reader(late)
     let all = try reader(whole).allPackets().map(\.bytes)
     let packets = try file.allPackets().map(\.bytes)
-    #expect(packets.allSatisfy { !$0.isEmpty } && packets.count > 20)
-    #expect(all.suffix(packets.count).elementsEqual(packets))
-    #expect(file.hasPlainPackets)
+    expectTrue(packets.allSatisfy { !$0.isEmpty } && packets.count > 20)
+    expectTrue(all.suffix(packets.count).elementsEqual(packets))
+    expectTrue(file.hasPlainPackets)
   }
 
   @Test(
@@ -132,7 +132,7 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
     let whole = try sound(bytes)
     let intact = try reader(bytes)
     let packets = try intact.allPackets().map(\.bytes)
-    #expect(intact.warning == nil)
+    expectNil(intact.warning)
     let page = pages(bytes)[pages(bytes).count / 2]
     bytes[page.upperBound - 20] ^= 0x40
 
@@ -140,27 +140,27 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
     let left = try file.allPackets()
     let missing = left.filter { $0.bytes.isEmpty }
     // A single packet, so that programs receive no empty buffer.
-    #expect(missing.count == 1)
-    #expect(max(missing.first?.frames ?? 0, file.format.framesPerPacket) > 2000)
-    #expect(try file.frameCount == intact.frameCount)
-    #expect(try file.packetTable == intact.packetTable)
+    expectEqual(missing.count, 1)
+    expectTrue(max(missing.first?.frames ?? 0, file.format.framesPerPacket) > 2000)
+    try expectEqual(file.frameCount, intact.frameCount)
+    try expectEqual(file.packetTable, intact.packetTable)
     // The remaining packets on both sides are unchanged.
-    let first = try #require(left.firstIndex { $0.bytes.isEmpty })
+    let first = try require(left.firstIndex { $0.bytes.isEmpty })
     let after = left[first...].drop { $0.bytes.isEmpty }.map(\.bytes)
-    #expect(left[..<first].map(\.bytes).elementsEqual(packets[..<first]))
-    #expect(after == packets.suffix(after.count) && after.count > 3)
-    #expect(packets.count - first - after.count <= 12)
-    #expect(!file.hasPlainPackets && intact.hasPlainPackets)
-    let warning = try #require(file.warning)
-    #expect(warning.hasPrefix("memory: the file is damaged at 00:0"))
+    expectTrue(left[..<first].map(\.bytes).elementsEqual(packets[..<first]))
+    expectTrue(after == packets.suffix(after.count) && after.count > 3)
+    expectTrue(packets.count - first - after.count <= 12)
+    expectTrue(!file.hasPlainPackets && intact.hasPlainPackets)
+    let warning = try require(file.warning)
+    expectTrue(warning.hasPrefix("memory: the file is damaged at 00:0"))
 
     let heard = try sound(bytes)
-    #expect(heard.count == whole.count)
+    expectEqual(heard.count, whole.count)
     let start = heard.count * 3 / 10
-    #expect(difference(heard[..<start], whole[..<start]) == 0)
-    #expect(heard.count { $0 == 0 } > 2000)
+    expectEqual(difference(heard[..<start], whole[..<start]), 0)
+    expectTrue(heard.count { $0 == 0 } > 2000)
     let end = heard.count * 8 / 10
-    #expect(difference(heard[end...], whole[end...]) < (name == "opus" ? 0.02 : 1e-6))
+    expectTrue(difference(heard[end...], whole[end...]) < (name == "opus" ? 0.02 : 1e-6))
   }
 
   @Test("what is no page is passed over", arguments: ["opus", "vorbis", "flac"])
@@ -171,14 +171,14 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
     // Garbage that contains something like a page.
     let rubbish = (0..<70_000).map { UInt8(truncatingIfNeeded: $0 * 7) } + bytes[..<40]
     let file = try reader(bytes[..<offset] + rubbish + bytes[offset...])
-    #expect(try file.allPackets().map(\.bytes) == packets)
-    #expect(try #require(file.warning).contains("\(rubbish.count) bytes belong to nothing"))
+    try expectEqual(file.allPackets().map(\.bytes), packets)
+    expectTrue(try require(file.warning).contains("\(rubbish.count) bytes belong to nothing"))
 
     // A missing page.
     let lost = pages(bytes)[pages(bytes).count / 2]
     let cut = try reader(Array(bytes[..<lost.lowerBound] + bytes[lost.upperBound...]))
-    #expect(try cut.frameCount == reader(bytes).frameCount)
-    #expect(try cut.allPackets().contains { $0.bytes.isEmpty })
+    try expectEqual(cut.frameCount, reader(bytes).frameCount)
+    expectTrue(try cut.allPackets().contains { $0.bytes.isEmpty })
   }
 
   @Test(
@@ -190,16 +190,16 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
     let links = try [bytes(first), bytes(second), bytes(first)]
     let files = try links.map { try reader($0) }
     let chain = try reader(links.flatMap { $0 })
-    #expect(chain.warning == nil)
+    expectNil(chain.warning)
     let heads = first == "vorbis" ? 3 : 0
     // Priming and remainder inside a file cannot be copied with the packets.
-    #expect(chain.hasPlainPackets == (first == "flac"))
-    #expect(
-      try chain.packetCount == files.reduce(0) { try $0 + $1.packetCount } + Int64(2 * heads))
+    expectEqual(chain.hasPlainPackets, (first == "flac"))
+    try expectEqual(
+      chain.packetCount, files.reduce(0) { try $0 + $1.packetCount } + Int64(2 * heads))
     // Each stream is heard without its own priming and remainder.
     let whole = try sound(links.flatMap { $0 })
-    #expect(try chain.validFrames == files.reduce(0) { try $0 + $1.validFrames })
-    #expect(try Int64(whole.count) == chain.validFrames)
+    try expectEqual(chain.validFrames, files.reduce(0) { try $0 + $1.validFrames })
+    try expectEqual(Int64(whole.count), chain.validFrames)
 
     // Each chained stream sounds like it does alone, and any position can be reached from any other.
     let media = try MediaFiles.open(ReplayedStore(links.flatMap { $0 }))
@@ -209,10 +209,10 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
     let middle = start + 40_000
     let heard = try sound(MediaReader(media), from: [middle, 30_000, start])
     let limit: Float = first == "opus" ? 0.03 : 1e-6
-    #expect(difference(heard[0], alone.dropFirst(40_000), at: 5000) < limit)
-    #expect(difference(heard[1], whole.dropFirst(30_000), at: 5000) < limit)
-    #expect(difference(heard[2], alone, at: 5000) < limit)
-    #expect(priming == (first == "opus" ? 312 : 0))
+    expectTrue(difference(heard[0], alone.dropFirst(40_000), at: 5000) < limit)
+    expectTrue(difference(heard[1], whole.dropFirst(30_000), at: 5000) < limit)
+    expectTrue(difference(heard[2], alone, at: 5000) < limit)
+    expectEqual(priming, (first == "opus" ? 312 : 0))
   }
 
   @Test("a chain ends before a link of another codec, which is told")
@@ -220,14 +220,13 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
     let (one, two) = try (bytes("vorbis"), bytes("opus"))
     let file = try reader(one + two)
     let alone = try reader(one)
-    #expect(
-      file.warning
-        == "memory: it is read up to byte \(one.count): sound of another codec follows")
-    #expect(try file.validFrames == alone.validFrames)
-    #expect(try file.allPackets().map(\.bytes) == alone.allPackets().map(\.bytes))
+    expectEqual(
+      file.warning, "memory: it is read up to byte \(one.count): sound of another codec follows")
+    try expectEqual(file.validFrames, alone.validFrames)
+    try expectEqual(file.allPackets().map(\.bytes), alone.allPackets().map(\.bytes))
     // Links of the first codec behind it are read.
     let more = try reader(one + two + one)
-    #expect(try more.validFrames == 2 * alone.validFrames && more.warning == nil)
+    expectTrue(try more.validFrames == 2 * alone.validFrames && more.warning == nil)
   }
 
   @Test("streams that lie beside the sound are passed over, in each link")
@@ -237,16 +236,16 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
     var beside = Array("OggS".utf8) + [0, 2] + [UInt8](repeating: 0, count: 8) + [9, 9, 9, 9]
     beside += [UInt8](repeating: 0, count: 8) + [1, 8] + Array("strange".utf8) + [0]
     beside.replaceSubrange(OggPage.sum, with: OggPage.checkSum(beside))
-    let last = try #require(pages(link).last)
+    let last = try require(pages(link).last)
     let cut = Array(link[..<last.lowerBound])
     let packets = try reader(link).allPackets().map(\.bytes)
     let count = try reader(cut).packetCount
     for first in [beside + cut, cut] {
       let chain = try reader(first + beside + link)
-      #expect(chain.warning == nil)
+      expectNil(chain.warning)
       let found = try chain.allPackets().map(\.bytes)
-      #expect(found.count == Int(count) + 3 + packets.count)
-      #expect(Array(found.suffix(packets.count)) == packets)
+      expectEqual(found.count, Int(count) + 3 + packets.count)
+      expectEqual(Array(found.suffix(packets.count)), packets)
     }
   }
 
@@ -254,16 +253,16 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
   @Test("Vorbis in a single page has its exact length", arguments: [20, 100, 500, 900])
   func aSinglePage(milliseconds: Int) throws {
     let bytes = try bytes("\(milliseconds)")
-    #expect(pages(bytes).count == 3)
+    expectEqual(pages(bytes).count, 3)
     let file = try reader(bytes)
     let frames = 441 * milliseconds / 10
-    #expect(try file.validFrames == Int64(frames))
-    #expect(try sound(bytes).count == frames)
+    try expectEqual(file.validFrames, Int64(frames))
+    try expectEqual(sound(bytes).count, frames)
     let path = try corpus.get().file("\(milliseconds)")
     let raw = try tool("sox", ["-t", "ogg", path, "-t", "raw", "-e", "float", "-b", "32", "-"])
     let theirs = raw.output.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
-    #expect(theirs.count == frames)
-    #expect(difference(try sound(bytes), theirs) < 1e-3)
+    expectEqual(theirs.count, frames)
+    expectTrue(difference(try sound(bytes), theirs) < 1e-3)
   }
 
   @Test("pages that are made up are not looked at without end")
@@ -274,6 +273,6 @@ private func difference(_ a: some Sequence<Float>, _ b: some Sequence<Float>) ->
     let rubbish = (0..<30_000).flatMap { _ in fake }
     let store = CountingStore(bytes[..<offset] + rubbish + bytes[offset...])
     _ = try PacketFileReader(store).packetCount
-    #expect(store.reads < 60_000)
+    expectTrue(store.reads < 60_000)
   }
 }

@@ -20,15 +20,15 @@ import Testing
     let before: Data
     init(_ path: String) throws {
       before = try Data(contentsOf: URL(fileURLWithPath: path))
-      handle = try #require(FileHandle(forReadingAtPath: path))
+      handle = try require(FileHandle(forReadingAtPath: path))
     }
     /// Checks that the file was not changed in place: a kill at any moment leaves one complete file or
     /// the other.
-    func checkThatNothingChanged() throws { #expect(try handle.readToEnd() == before) }
+    func checkThatNothingChanged() throws { try expectEqual(handle.readToEnd(), before) }
   }
 
   private func offset(of name: String, in data: Data) throws -> Int {
-    try #require(data.range(of: Data(name.utf8))).lowerBound
+    try require(data.range(of: Data(name.utf8))).lowerBound
   }
 
   // MARK: Packets
@@ -45,7 +45,7 @@ import Testing
 
   @Test(arguments: kinds.indices) func tablesComeBeforeTheSound(index: Int) throws {
     let kind = Self.kinds[index]
-    let recipe = try #require(PacketRecipe.all.first { $0.name == kind.source })
+    let recipe = try require(PacketRecipe.all.first { $0.name == kind.source })
     let path = folder.file("a." + (kind.container ?? recipe.container).extensions[0])
     if let container = kind.container {
       try copy(
@@ -61,26 +61,26 @@ import Testing
     let witness = try Witness(path)
 
     let file = try MediaFiles.open(path: path, isWritable: true)
-    #expect(try !file.isOptimized)
+    expectTrue(try !file.isOptimized)
     try file.optimize()
-    #expect(try file.isOptimized)
+    expectTrue(try file.isOptimized)
     try file.optimize()
     try witness.checkThatNothingChanged()
     let data = try contents(path)
-    #expect(try offset(of: kind.table, in: data) < offset(of: kind.sound, in: data))
-    #expect(data.count == witness.before.count)
+    expectTrue(try offset(of: kind.table, in: data) < offset(of: kind.sound, in: data))
+    expectEqual(data.count, witness.before.count)
     // The open file reads from the new positions, and so do new readers. Readers of the old file
     // continue with that.
     let new = try PacketFileReader(FileStore(path: path))
-    #expect(try file.dataOffset == new.packetOffset(of: 0))
+    try expectEqual(file.dataOffset, new.packetOffset(of: 0))
     var memory = [UInt8](repeating: 0, count: Int(try file.byteCount))
     let count = try memory.withUnsafeMutableBytes { try file.readBytes(at: 0, into: $0) }
-    #expect(count == memory.count && memory == packets.flatMap { $0 })
-    #expect(try new.allPackets().map(\.bytes) == packets)
-    #expect(try old.allPackets().map(\.bytes) == packets)
-    #expect(new.format == old.format && new.tags == old.tags && new.cookie == old.cookie)
-    #expect(try new.packetTable == old.packetTable)
-    #expect(try Probed(path).packets.map(\.data_hash) == probed.packets.map(\.data_hash))
+    expectTrue(count == memory.count && memory == packets.flatMap { $0 })
+    try expectEqual(new.allPackets().map(\.bytes), packets)
+    try expectEqual(old.allPackets().map(\.bytes), packets)
+    expectTrue(new.format == old.format && new.tags == old.tags && new.cookie == old.cookie)
+    try expectEqual(new.packetTable, old.packetTable)
+    try expectEqual(Probed(path).packets.map(\.data_hash), probed.packets.map(\.data_hash))
     // A stream parser finds its packets.
     let parser = StreamParser(hint: nil)
     var came = 0
@@ -88,23 +88,23 @@ import Testing
       try parser.parse(
         $0, isDiscontinuous: false, ready: {}, packets: { _, count, _ in came += count })
     }
-    #expect(came == packets.count)
+    expectEqual(came, packets.count)
     // The new file has the same attributes.
     let attributes = try FileManager.default.attributesOfItem(atPath: path)
-    #expect(attributes[.posixPermissions] as? Int == 0o640)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 1)
+    expectEqual(attributes[.posixPermissions] as? Int, 0o640)
+    try expectEqual(FileManager.default.contentsOfDirectory(atPath: folder.path).count, 1)
   }
 
   @Test func placesGetMoreBitsInLongFiles() throws {
-    let recipe = try #require(PacketRecipe.all.first { $0.name == "a.m4a" })
+    let recipe = try require(PacketRecipe.all.first { $0.name == "a.m4a" })
     let path = folder.file("a.m4a")
     try contents(recipe.make()).write(to: URL(fileURLWithPath: path))
     let packets = try PacketFileReader(FileStore(path: path)).allPackets().map(\.bytes)
     try MPEG4Order(FileStore(path: path, isWritable: true)).optimize(mostShortOffset: 100)
     let data = try contents(path)
-    #expect(data.range(of: Data("co64".utf8)) != nil && data.range(of: Data("stco".utf8)) == nil)
-    #expect(try PacketFileReader(FileStore(path: path)).allPackets().map(\.bytes) == packets)
-    #expect(try Probed(path).packets.count == packets.count)
+    expectTrue(data.range(of: Data("co64".utf8)) != nil && data.range(of: Data("stco".utf8)) == nil)
+    try expectEqual(PacketFileReader(FileStore(path: path)).allPackets().map(\.bytes), packets)
+    try expectEqual(Probed(path).packets.count, packets.count)
   }
 
   @Test(arguments: [Container.m4a, .caf])
@@ -113,20 +113,20 @@ import Testing
     let original = risingTone(frames: 60_000, rate: 44_100)
     let encoding = try SoundEncoding(
       FileStore(creating: path, isReplacing: false), container, .aac, rate: 44_100)
-    #expect(try !encoding.file.isOptimized)
+    expectTrue(try !encoding.file.isOptimized)
     try encoding.file.optimize()
-    #expect(try encoding.file.isOptimized)
+    expectTrue(try encoding.file.isOptimized)
     try encoding.write(original)
     try encoding.finish()
     let file = try MediaFiles.open(path: path)
-    #expect(try file.isOptimized)
-    #expect(try file.frameCount == 60_000)
-    #expect(try lateness(decodedSound(file), behind: original) == 0)
+    expectTrue(try file.isOptimized)
+    try expectEqual(file.frameCount, 60_000)
+    try expectEqual(lateness(decodedSound(file), behind: original), 0)
   }
 
   @Test func chunksBehindPacketsGoBeforeThem() throws {
     for (name, container) in [("ulaw.wav", Container.wave), ("ima4.aifc", .aifc)] {
-      let recipe = try #require(PacketRecipe.all.first { $0.name == name })
+      let recipe = try require(PacketRecipe.all.first { $0.name == name })
       var bytes = [UInt8](try contents(recipe.make()))
       let isBigEndian = container == .aifc
       bytes += Array("test".utf8) + [UInt8](3, count: 4, bigEndian: isBigEndian) + [7, 8, 9, 0]
@@ -136,14 +136,14 @@ import Testing
       let sound = try PacketFileReader(FileStore(path: path)).sound()
       let witness = try Witness(path)
       let file = try MediaFiles.open(path: path, isWritable: true)
-      #expect(try !file.isOptimized)
+      expectTrue(try !file.isOptimized)
       try file.optimize()
-      #expect(try file.isOptimized)
+      expectTrue(try file.isOptimized)
       try witness.checkThatNothingChanged()
-      #expect(try PacketFileReader(FileStore(path: path)).sound() == sound)
-      #expect(try contents(path).count == bytes.count)
+      try expectEqual(PacketFileReader(FileStore(path: path)).sound(), sound)
+      try expectEqual(contents(path).count, bytes.count)
       let probe = try tool("ffmpeg", ["-v", "warning", "-i", path, "-f", "null", "-"])
-      #expect(!probe.errors.contains("nvalid"))
+      expectTrue(!probe.errors.contains("nvalid"))
     }
   }
 
@@ -151,25 +151,25 @@ import Testing
 
   @Test func storesWithoutANameRefuse() throws {
     for name in ["a.m4a", "alac.caf"] {
-      let recipe = try #require(PacketRecipe.all.first { $0.name == name })
+      let recipe = try require(PacketRecipe.all.first { $0.name == name })
       let bytes = [UInt8](try contents(recipe.make()))
       let store = ReplayedStore(bytes)
       let file = try MediaFiles.open(store)
-      #expect(try !file.isOptimized)
+      expectTrue(try !file.isOptimized)
       let error = #expect(throws: SoundFileError.self) { try file.optimize() }
-      #expect(error?.description == "memory: only a plain file can be optimized")
-      #expect(store.bytes == bytes && store.steps.isEmpty)
+      expectEqual(error?.description, "memory: only a plain file can be optimized")
+      expectTrue(store.bytes == bytes && store.steps.isEmpty)
       let reading = try MediaFiles.open(path: recipe.make())
       let refusal = #expect(throws: SoundFileError.self) { try reading.optimize() }
-      #expect(refusal?.kind == .notForWriting)
+      expectEqual(refusal?.kind, .notForWriting)
     }
     let encoding = try SoundEncoding(ReplayedStore(), .m4a, .aac, rate: 44_100)
     let error = #expect(throws: SoundFileError.self) { try encoding.file.optimize() }
-    #expect(error?.kind == .notSupported("only a plain file can be optimized"))
+    expectEqual(error?.kind, .notSupported("only a plain file can be optimized"))
     // A file that is already optimized is not refused.
-    let recipe = try #require(PacketRecipe.all.first { $0.name == "a.mp3" })
+    let recipe = try require(PacketRecipe.all.first { $0.name == "a.mp3" })
     let file = try MediaFiles.open(ReplayedStore(try contents(recipe.make())))
-    #expect(try file.isOptimized)
+    expectTrue(try file.isOptimized)
     try file.optimize()
   }
 
@@ -184,25 +184,25 @@ import Testing
         throw SoundFileError(.noRoom, path: new.name)
       }
     }
-    #expect(error?.kind == .noRoom && error?.path == link)
-    #expect(try contents(path) == Data([1, 2, 3]))
-    #expect(
-      try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["a", "link"])
+    expectTrue(error?.kind == .noRoom && error?.path == link)
+    try expectEqual(contents(path), Data([1, 2, 3]))
+    try expectEqual(
+      FileManager.default.contentsOfDirectory(atPath: folder.path).sorted(), ["a", "link"])
     // The target of a link is replaced.
     try store.replaceContents { new throws(SoundFileError) in try new.write([4, 5], at: 0) }
-    #expect(try contents(path) == Data([4, 5]))
-    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == path)
-    #expect(try store.bytes(at: 0, count: 2) == [4, 5])
+    try expectEqual(contents(path), Data([4, 5]))
+    try expectEqual(FileManager.default.destinationOfSymbolicLink(atPath: link), path)
+    try expectEqual(store.bytes(at: 0, count: 2), [4, 5])
     try store.write([6], at: 1)
-    #expect(try contents(path) == Data([4, 6]))
+    try expectEqual(contents(path), Data([4, 6]))
     // Another file is not replaced.
     try FileManager.default.removeItem(atPath: path)
     let gone = #expect(throws: SoundFileError.self) { try store.replaceContents { _ in } }
-    #expect(gone?.kind == .vanished)
+    expectEqual(gone?.kind, .vanished)
     _ = try folder.write(Data([7]), to: "a")
     let other = #expect(throws: SoundFileError.self) { try store.replaceContents { _ in } }
-    #expect(other?.kind == .cannotWrite("another file has its name now"))
-    #expect(try contents(path) == Data([7]))
+    expectEqual(other?.kind, .cannotWrite("another file has its name now"))
+    try expectEqual(contents(path), Data([7]))
   }
 
   // MARK: Linear PCM
@@ -223,30 +223,30 @@ import Testing
     let witness = try Witness(path)
 
     let file = try MediaFiles.open(path: path, isWritable: true)
-    let pcm = try #require(file.pcm)
-    #expect(try !file.isOptimized)
+    let pcm = try require(file.pcm)
+    expectTrue(try !file.isOptimized)
     try file.optimize()
-    #expect(try file.isOptimized)
+    expectTrue(try file.isOptimized)
     try witness.checkThatNothingChanged()
     func check(_ file: SoundFile, _ sound: [UInt8]) throws {
       var read = [UInt8](repeating: 0, count: Int(file.byteCount))
       let count = try read.withUnsafeMutableBytes { try file.readBytes(at: 0, into: $0) }
-      #expect(count == sound.count && read == sound)
-      #expect(try file.chunk("one ") == [1, 2, 3])
-      #expect(try file.chunk("two ") == [UInt8](repeating: 5, count: 3_000_001))
+      expectTrue(count == sound.count && read == sound)
+      try expectEqual(file.chunk("one "), [1, 2, 3])
+      try expectEqual(file.chunk("two "), [UInt8](repeating: 5, count: 3_000_001))
     }
     try check(pcm, sound)
     let other = try SoundFile(path: path)
-    #expect(other.isOptimized && !other.isTruncated)
+    expectTrue(other.isOptimized && !other.isTruncated)
     try check(other, sound)
     let coding = container.isBigEndian ? "s24be" : "s24le"
     let decoded = try tool(
       "ffmpeg", ["-v", "error", "-i", path, "-f", coding, "-c:a", "pcm_\(coding)", "-"])
-    #expect(decoded.output == Data(sound))
+    expectEqual(decoded.output, Data(sound))
     // Writing continues.
     try sound.withUnsafeBytes { try pcm.writeBytes(at: Int64(sound.count), from: $0) }
     try pcm.close()
     try check(SoundFile(path: path), sound + sound)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 1)
+    try expectEqual(FileManager.default.contentsOfDirectory(atPath: folder.path).count, 1)
   }
 }

@@ -1,5 +1,6 @@
 import Codecs
 import Foundation
+import TestBase
 import Testing
 
 @testable import Files
@@ -19,7 +20,7 @@ import Testing
     let error = #expect(throws: SoundFileError.self) {
       _ = try PacketFileReader(HeadStore(bytes, apparentByteCount: 1 << 61)).frameCount
     }
-    #expect(error?.kind == Self.tooMany)
+    expectEqual(error?.kind, Self.tooMany)
   }
 
   @Test func anRF64FileMayPromiseTooManyFrames() throws {
@@ -35,7 +36,7 @@ import Testing
     let error = #expect(throws: SoundFileError.self) {
       try PacketFileReader(HeadStore(bytes, apparentByteCount: .max))
     }
-    #expect(error?.kind == Self.tooMany)
+    expectEqual(error?.kind, Self.tooMany)
   }
 
   @Test func aSeekMayGoTooFar() throws {
@@ -48,10 +49,10 @@ import Testing
     try bytes.withUnsafeBytes {
       try parser.parse($0, isDiscontinuous: false, ready: {}, packets: { _, _, _ in })
     }
-    #expect(try #require(parser.details).packetCount == nil)
-    #expect(parser.seek(toPacket: .max) == nil)
+    try expectNil(require(parser.details).packetCount)
+    expectNil(parser.seek(toPacket: .max))
     let last: Int64 = .max - 24
     let location = parser.seek(toPacket: last)
-    #expect(location?.position == last)
+    expectEqual(location?.position, last)
   }
 }

@@ -11,26 +11,26 @@ import Testing
   func packetsAreThoseOfFfprobe(recipe: PacketRecipe) throws {
     let path = try recipe.make()
     let probed = try Probed(path)
-    let stream = try #require(probed.streams.first)
+    let stream = try require(probed.streams.first)
     let file = try PacketFileReader(FileStore(path: path))
-    #expect(file.container == recipe.container)
-    #expect(file.format.codec == recipe.codec)
-    #expect(file.format.sampleRate == Double(stream.sample_rate))
-    #expect(file.format.channels == stream.channels)
+    expectEqual(file.container, recipe.container)
+    expectEqual(file.format.codec, recipe.codec)
+    expectEqual(file.format.sampleRate, Double(stream.sample_rate))
+    expectEqual(file.format.channels, stream.channels)
 
     let packets = try file.allPackets(atOnce: file.format.bytesPerPacket > 0 ? 10_000 : 7)
-    #expect(try file.packetCount == Int64(packets.count))
-    #expect(try file.maximumPacketBytes == packets.map(\.bytes.count).max())
-    #expect(try file.byteCount == packets.reduce(0) { $0 + Int64($1.bytes.count) })
+    try expectEqual(file.packetCount, Int64(packets.count))
+    try expectEqual(file.maximumPacketBytes, packets.map(\.bytes.count).max())
+    try expectEqual(file.byteCount, packets.reduce(0) { $0 + Int64($1.bytes.count) })
     if file.format.bytesPerPacket > 0 {
       let bytes = probed.packets.reduce(0) { $0 + Int($1.size)! }
-      #expect(packets.count == bytes / file.format.bytesPerPacket)
+      expectEqual(packets.count, bytes / file.format.bytesPerPacket)
     } else {
       let head = recipe.container == .adts ? 7 : 0
-      #expect(stream.nb_read_packets == "\(packets.count)")
-      #expect(probed.packets.map { Int($0.size)! - head } == packets.map(\.bytes.count))
+      expectEqual(stream.nb_read_packets, "\(packets.count)")
+      expectEqual(probed.packets.map { Int($0.size)! - head }, packets.map(\.bytes.count))
       if head == 0 {
-        #expect(probed.packets.map(\.data_hash) == packets.map { adler32($0.bytes) })
+        expectEqual(probed.packets.map(\.data_hash), packets.map { adler32($0.bytes) })
       }
     }
   }
@@ -44,12 +44,11 @@ import Testing
     })
   func theSoundHasTheLengthOfTheTone(recipe: PacketRecipe) throws {
     let file = try PacketFileReader(FileStore(path: recipe.make()))
-    #expect(try file.validFrames == Int64(recipe.frames))
-    #expect(try file.duration == 1.3)
+    try expectEqual(file.validFrames, Int64(recipe.frames))
+    try expectEqual(file.duration, 1.3)
     if let table = try file.packetTable {
-      #expect(
-        try table.validFrames + Int64(table.primingFrames + table.remainderFrames)
-          == file.frameCount)
+      try expectEqual(
+        table.validFrames + Int64(table.primingFrames + table.remainderFrames), file.frameCount)
     }
   }
 
@@ -58,7 +57,7 @@ import Testing
     let recipe = PacketRecipe.all.first { $0.name == name }!
     var tags = try PacketFileReader(FileStore(path: recipe.make())).tags
     tags["encoding application"] = nil
-    #expect(tags == PacketRecipe.tags)
+    expectEqual(tags, PacketRecipe.tags)
   }
 
   @Test(arguments: ["a.mp3", "a.opus", "a.m4a", "ulaw.wav"])
@@ -73,15 +72,15 @@ import Testing
       let read = try memory.withUnsafeMutableBytes {
         try file.readPackets(from: Int64(number), count: 1, into: $0, extents: &extents)
       }
-      #expect(read == 1)
-      #expect(Array(memory[..<extents[0].bytes]) == all[number].bytes)
-      #expect(try file.packetBytes(of: Int64(number)) == all[number].bytes.count)
+      expectEqual(read, 1)
+      expectEqual(Array(memory[..<extents[0].bytes]), all[number].bytes)
+      try expectEqual(file.packetBytes(of: Int64(number)), all[number].bytes.count)
     }
     for number in [Int64(all.count), .max, -1] {
       let read = try memory.withUnsafeMutableBytes {
         try file.readPackets(from: number, count: 5, into: $0, extents: &extents)
       }
-      #expect(read == 0 && extents.isEmpty)
+      expectTrue(read == 0 && extents.isEmpty)
     }
     // Room for no packet, or for two.
     let sizes = all.prefix(3).map(\.bytes.count)
@@ -91,7 +90,7 @@ import Testing
           from: 0, count: 9, into: UnsafeMutableRawBufferPointer(rebasing: $0[..<room]),
           extents: &extents)
       }
-      #expect(read == fitting)
+      expectEqual(read, fitting)
     }
   }
 
@@ -114,19 +113,19 @@ import Testing
       do throws(SoundFileError) {
         let file = try PacketFileReader(store, container: recipe.container)
         let left = try file.packetCount
-        #expect(left <= packets.count)
+        expectTrue(left <= packets.count)
         let kept = (try? file.allPackets(atOnce: 1000)) ?? []
-        #expect(kept.count == left)
+        expectTrue(kept.count == left)
         // The last packet may be partial if packets have no length field.
         let sure = max(0, kept.count - 1)
-        #expect(kept[..<sure].map(\.bytes).elementsEqual(packets[..<sure].map(\.bytes)))
+        expectTrue(kept[..<sure].map(\.bytes).elementsEqual(packets[..<sure].map(\.bytes)))
         if sure > 0 { opened += 1 }
       } catch {}
     }
     // Files with the table at their end have no packets without it.
     let hasTableAtEnd = ["a.m4a", "opus.mp4", "alac.caf"].contains(recipe.name)
     // Ogg's pages are a second long.
-    #expect(hasTableAtEnd ? opened <= 1 : opened > (recipe.container == .ogg ? 0 : 10))
+    expectTrue(hasTableAtEnd ? opened <= 1 : opened > (recipe.container == .ogg ? 0 : 10))
   }
 
   @Test(arguments: kinds)
@@ -151,8 +150,8 @@ import Testing
       do throws(SoundFileError) {
         let file = try PacketFileReader(ReplayedStore(bytes), container: recipe.container)
         let count = try file.packetCount
-        #expect(count <= bytes.count)
-        #expect(try file.byteCount <= 64 * Int64(bytes.count))
+        expectTrue(count <= bytes.count)
+        expectTrue(try file.byteCount <= 64 * Int64(bytes.count))
         _ = try file.packetTable
         _ = try file.bitRate
         _ = try? file.allPackets(atOnce: 100)
@@ -177,7 +176,7 @@ import Testing
       _ = try PacketFileReader(ReplayedStore(bytes))
       Issue.record("it opens")
     } catch {
-      #expect(error.kind == .damaged("its tables promise 268435455 packets"))
+      expectEqual(error.kind, .damaged("its tables promise 268435455 packets"))
     }
   }
 
@@ -187,16 +186,16 @@ import Testing
       file.table(frames: 58_368, spanned: 58_354, sampleRate: 44_100, gapless: gapless)
     }
     let zeros = " 00000000 00000000 00000000"
-    #expect(
-      table(" 00000000 00000840 00000100 000000000000DAC0" + zeros)
-        == PacketTable(validFrames: 56_000, primingFrames: 2112, remainderFrames: 256))
+    expectEqual(
+      table(" 00000000 00000840 00000100 000000000000DAC0" + zeros),
+      PacketTable(validFrames: 56_000, primingFrames: 2112, remainderFrames: 256))
     // Invalid tags leave the edit list in effect.
     let edit = PacketTable(validFrames: 57_330, primingFrames: 1024, remainderFrames: 14)
     for rubbish in [
       nil, "", " 0 0 0 0", " 00000000 00000840 00000100 7FFFFFFFFFFFFFFF" + zeros,
       " 00000000 FFFFFFFFFFFFFF 00000100 000000000000DAC0", "x y z w",
     ] {
-      #expect(table(rubbish) == edit)
+      expectEqual(table(rubbish), edit)
     }
   }
 }

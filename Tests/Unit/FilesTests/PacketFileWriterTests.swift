@@ -79,7 +79,7 @@ func copy(
     }
   }
   try writer.close()
-  #expect(writer.packetCount == Int64(packets.count))
+  expectEqual(writer.packetCount, Int64(packets.count))
 }
 
 @Suite(.tags(.program)) struct PacketFileWriterTests {
@@ -98,22 +98,22 @@ func copy(
       checkpointEvery: checkpointEvery)
 
     let file = try PacketFileReader(FileStore(path: path))
-    #expect(file.container == copied.container)
-    #expect(file.format == source.format)
-    #expect(try file.allPackets(atOnce: 1000).map(\.bytes) == packets.map(\.bytes))
+    expectEqual(file.container, copied.container)
+    expectEqual(file.format, source.format)
+    try expectEqual(file.allPackets(atOnce: 1000).map(\.bytes), packets.map(\.bytes))
     switch copied.container {
     case .adts, .mp2, .ac3, .amr, .next, .aifc: break
     case .wave where file.format.codec == .mp3: break
     default:
       let expected = try source.validFrames
-      #expect(try file.validFrames == expected)
-      #expect(try file.packetTable?.primingFrames ?? 0 == source.packetTable?.primingFrames ?? 0)
+      try expectEqual(file.validFrames, expected)
+      try expectEqual(file.packetTable?.primingFrames ?? 0, source.packetTable?.primingFrames ?? 0)
     }
     if copied.container != .amr, !source.tags.isEmpty, copied.container != .mp2,
       copied.container != .ac3,
       copied.container != .threeGP
     {
-      #expect(file.tags["title"] == source.tags["title"])
+      expectEqual(file.tags["title"], source.tags["title"])
     }
 
     // ffmpeg does not support E-AC-3 in CAF files.
@@ -124,21 +124,21 @@ func copy(
         "-v", "warning", "-select_streams", "a:0", "-show_streams", "-show_packets",
         "-show_data_hash", "adler32", "-of", "json", path,
       ])
-    #expect(complaints(probe.errors) == [])
+    expectEqual(complaints(probe.errors), [])
     let probed = try JSONDecoder().decode(Probed.self, from: probe.output)
-    let stream = try #require(probed.streams.first)
-    #expect(Double(stream.sample_rate) == file.format.sampleRate)
-    #expect(stream.channels == file.format.channels)
+    let stream = try require(probed.streams.first)
+    expectEqual(Double(stream.sample_rate), file.format.sampleRate)
+    expectEqual(stream.channels, file.format.channels)
     if file.format.bytesPerPacket == 0 {
       if copied.container == .adts {
-        #expect(probed.packets.map { Int($0.size)! - 7 } == packets.map(\.bytes.count))
+        expectEqual(probed.packets.map { Int($0.size)! - 7 }, packets.map(\.bytes.count))
       } else {
-        #expect(probed.packets.map(\.data_hash) == packets.map { adler32($0.bytes) })
+        expectEqual(probed.packets.map(\.data_hash), packets.map { adler32($0.bytes) })
       }
     }
     if ![.amrNarrow, .amrWide].contains(file.format.codec) {
       let decoded = try tool("ffmpeg", ["-v", "warning", "-i", path, "-f", "null", "-"])
-      #expect(complaints(decoded.errors) == [])
+      expectEqual(complaints(decoded.errors), [])
     }
   }
 
@@ -173,12 +173,12 @@ func copy(
     try store.replay { bytes, marked in
       guard marked > 0 else { return }
       let file = try PacketFileReader(ReplayedStore(bytes), container: copied.container)
-      #expect(try file.packetCount >= marked, "kill \(kills)")
+      expectTrue(try file.packetCount >= marked, "kill \(kills)")
       let sure = sound.prefix(packets[..<Int(marked)].reduce(0) { $0 + $1.bytes.count })
-      #expect(try file.sound().starts(with: sure), "kill \(kills)")
+      expectTrue(try file.sound().starts(with: sure), "kill \(kills)")
       if [.m4a, .mp4, .caf].contains(copied.container) {
         let priming = try source.packetTable?.primingFrames
-        #expect(try file.packetTable?.primingFrames ?? 0 == priming ?? 0, "kill \(kills)")
+        try expectEqual(file.packetTable?.primingFrames ?? 0, priming ?? 0, "kill \(kills)")
       }
       kills += 1
       if !isProbed, marked > packets.count / 2 {
@@ -186,10 +186,10 @@ func copy(
         isProbed = true
         let path = try folder.write(Data(bytes), to: copied.name)
         let probed = try Probed(path)
-        if file.format.bytesPerPacket == 0 { #expect(probed.packets.count >= marked) }
+        if file.format.bytesPerPacket == 0 { expectTrue(probed.packets.count >= marked) }
       }
     }
-    #expect(kills > 3 && isProbed)
+    expectTrue(kills > 3 && isProbed)
   }
 
   /// Returns the number of frames that ffmpeg decodes.
@@ -209,8 +209,8 @@ func copy(
     let source = try PacketFileReader(FileStore(path: copied.source.make()))
     let path = folder.file(copied.name)
     try copy(source, to: FileStore(creating: path, isReplacing: true), copied.container)
-    #expect(
-      try decodedFrames(path, channels: source.format.channels) == copied.source.frames)
+    try expectEqual(
+      decodedFrames(path, channels: source.format.channels), copied.source.frames)
   }
 
   @Test func theLengthOfMPEG4IsExactToTheFrame() throws {
@@ -221,11 +221,11 @@ func copy(
     let probe = try tool(
       "ffprobe",
       ["-v", "error", "-show_entries", "stream=duration_ts,time_base", "-of", "csv=p=0", path])
-    #expect(probe.text == "1/44100,57330\n")
+    expectEqual(probe.text, "1/44100,57330\n")
     // An ordinary file without fragments.
     let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-    #expect(bytes.range(of: Data("mdat".utf8))!.lowerBound < 64)
-    #expect(try !MPEG4File(FileStore(path: path)).isFragmented)
+    expectTrue(bytes.range(of: Data("mdat".utf8))!.lowerBound < 64)
+    expectTrue(try !MPEG4File(FileStore(path: path)).isFragmented)
   }
 
   @Test(arguments: [
@@ -242,12 +242,12 @@ func copy(
     let info = try tool("sndfile-info", [path])
     // Both count the frames of complete blocks, wherever the sound ends.
     let frames = file.format.codec == .msIMA ? try file.frameCount : try file.validFrames
-    #expect(info.text.contains("Frames      : \(frames)\n"), "\(info.text)")
+    expectTrue(info.text.contains("Frames      : \(frames)\n"), "\(info.text)")
     // sox does not support these.
     if container == .aifc || file.format.codec == .alac { return }
     let sox = try tool("sox", [path, "-t", "raw", "-e", "signed", "-b", "16", "-"])
-    #expect(sox.errors == "")
-    #expect(sox.output.count == Int(frames) * 2 * file.format.channels)
+    expectEqual(sox.errors, "")
+    expectEqual(sox.output.count, Int(frames) * 2 * file.format.channels)
   }
 
   @Test func theTableOfALongFileMovesAndEveryMomentIsSafe() throws {
@@ -255,7 +255,7 @@ func copy(
       codec: .aac, sampleRate: 44_100, channels: 2, framesPerPacket: 1024)
     let store = ReplayedStore()
     let writer = try PacketFileWriter(store, container: .caf, format: format)
-    writer.cookie = try #require(
+    writer.cookie = try require(
       AudioSpecificConfig.lowComplexity(sampleRate: 44_100, channels: 2))
     writer.packetTable = PacketTable(validFrames: 0, primingFrames: 1024, remainderFrames: 0)
     func packet(_ number: Int) -> [UInt8] {
@@ -282,28 +282,27 @@ func copy(
     try store.replay { bytes, marked in
       guard marked > 0 else { return }
       let file = try PacketFileReader(ReplayedStore(bytes))
-      #expect(try file.packetCount >= marked)
+      expectTrue(try file.packetCount >= marked)
       var memory = [UInt8](repeating: 0, count: 2_000)
       var extents: [PacketExtent] = []
       for number in [0, Int(marked) / 2, Int(marked) - 1] {
         let read = try memory.withUnsafeMutableBytes {
           try file.readPackets(from: Int64(number), count: 1, into: $0, extents: &extents)
         }
-        #expect(read == 1)
-        #expect(Array(memory[..<extents[0].bytes]) == packet(number))
+        expectEqual(read, 1)
+        expectEqual(Array(memory[..<extents[0].bytes]), packet(number))
       }
       moments += 1
     }
-    #expect(moments > 60)
+    expectTrue(moments > 60)
     let file = try PacketFileReader(ReplayedStore(store.bytes))
-    #expect(try file.packetCount == Int64(count))
-    #expect(
-      try file.packetTable
-        == PacketTable(validFrames: sound, primingFrames: 1024, remainderFrames: 300))
-    #expect(file.tags == ["title": "Long"])
+    try expectEqual(file.packetCount, Int64(count))
+    try expectEqual(
+      file.packetTable, PacketTable(validFrames: sound, primingFrames: 1024, remainderFrames: 300))
+    expectEqual(file.tags, ["title": "Long"])
     // No reserved space remains.
     let bytes = (0..<count).reduce(0) { $0 + packet($1).count }
-    #expect(store.bytes.count < bytes + 2 * count + 400)
+    expectTrue(store.bytes.count < bytes + 2 * count + 400)
   }
 
   /// Packets of constant size that must remain packets.
@@ -338,19 +337,19 @@ func copy(
         frames: $0 == packets.count - 1 ? frames / 2 : frames)
     }
     try bytes.withUnsafeBytes { try writer.append($0, extents) }
-    #expect(writer.packetCount == Int64(packets.count))
+    expectEqual(writer.packetCount, Int64(packets.count))
     let written = writer.frameCount
     try writer.close()
     let file = try PacketFileReader(FileStore(path: path), container: container)
-    #expect(try file.allPackets(atOnce: 1000).map(\.bytes) == packets)
-    #expect(try file.frameCount == written)
+    try expectEqual(file.allPackets(atOnce: 1000).map(\.bytes), packets)
+    try expectEqual(file.frameCount, written)
   }
 
   @Test func whatAKindCannotHoldIsRefused() throws {
     let opus = PacketFormat(codec: .opus, sampleRate: 48_000, channels: 2, framesPerPacket: 960)
     for container in Container.allCases {
       let takes = PacketFileWriter.canWrite(opus, in: container)
-      #expect(takes == [.caf, .mp4, .ogg].contains(container))
+      expectEqual(takes, [.caf, .mp4, .ogg].contains(container))
       if !takes {
         #expect(throws: SoundFileError.self) {
           try PacketFileWriter(ReplayedStore(), container: container, format: opus)
@@ -364,12 +363,12 @@ func copy(
     let store = ReplayedStore()
     let format = PacketFormat(codec: .aac, sampleRate: 44_100, channels: 2, framesPerPacket: 1024)
     let writer = try PacketFileWriter(store, container: container, format: format)
-    writer.cookie = try #require(
+    writer.cookie = try require(
       AudioSpecificConfig.lowComplexity(sampleRate: 44_100, channels: 2))
     try writer.close()
     if container == .adts { return }
     let file = try PacketFileReader(ReplayedStore(store.bytes))
-    #expect(try file.packetCount == 0)
-    #expect(file.format.codec == .aac)
+    try expectEqual(file.packetCount, 0)
+    expectEqual(file.format.codec, .aac)
   }
 }

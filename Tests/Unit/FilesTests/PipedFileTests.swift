@@ -9,7 +9,7 @@ import Testing
   @Test func aLongPipeTakesNoMoreRoomThanIsKept() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("pipe")
-    try #require(mkfifo(path, 0o600) == 0)
+    try require(mkfifo(path, 0o600) == 0)
     let (total, kept) = (24 << 20, 4 << 20)
     let arrival = try PipedFile.arrival(path)
     arrival.keep(latest: Int64(kept))
@@ -30,13 +30,13 @@ import Testing
       close(pipe)
     }
     writer.start()
-    #expect(try arrival.wait(beyond: .max) == Int64(total))
+    try expectEqual(arrival.wait(beyond: .max), Int64(total))
     var status = stat()
-    #expect(fstat(arrival.store.descriptor, &status) == 0)
-    #expect(Int(status.st_blocks) * 512 <= kept + 2 << 20 && arrival.hasDropped)
+    expectEqual(fstat(arrival.store.descriptor, &status), 0)
+    expectTrue(Int(status.st_blocks) * 512 <= kept + 2 << 20 && arrival.hasDropped)
     for offset in [total - kept, total - 1 << 16] {
       let block = try arrival.store.bytes(at: Int64(offset), count: 1 << 16)
-      #expect(block?[512] == UInt8(offset >> 16 & 255))
+      expectEqual(block?[512], UInt8(offset >> 16 & 255))
     }
   }
 }

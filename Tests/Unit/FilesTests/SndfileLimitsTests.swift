@@ -36,7 +36,7 @@ import Testing
     _ body: (OpaquePointer, SF_INFO) throws -> Value
   ) throws -> Value {
     var info = info
-    let file = try #require(
+    let file = try require(
       sf_open(path, Int32(mode), &info), "\(String(cString: sf_strerror(nil)))")
     defer { sf_close(file) }
     return try body(file, info)
@@ -56,20 +56,20 @@ import Testing
     bytes.replaceSubrange(20..<28, with: [UInt8](bigEndian: 44_099.5))
     try Data(bytes).write(to: URL(fileURLWithPath: path))
     let rate = try library(path) { Double($1.samplerate) }
-    #expect(rate == 44_100)
-    #expect(try SoundFile(path: path).format.sampleRate == 44_099.5)
+    expectEqual(rate, 44_100)
+    try expectEqual(SoundFile(path: path).format.sampleRate, 44_099.5)
   }
 
   @Test func libsndfileReadsWholeFramesOnly() throws {
     let path = try make("bytes.wav", .wave)
     var bytes = [UInt8](repeating: 0, count: 3)
     try library(path) { file, _ in
-      #expect(sf_read_raw(file, &bytes, 3) == 0)
-      #expect(sf_read_raw(file, &bytes, 2) == 2)
+      expectEqual(sf_read_raw(file, &bytes, 3), 0)
+      expectEqual(sf_read_raw(file, &bytes, 2), 2)
     }
     let file = try SoundFile(path: path)
-    #expect(try bytes.withUnsafeMutableBytes { try file.readBytes(at: 1, into: $0) } == 3)
-    #expect(bytes == [7, 7, 7])
+    try expectEqual(bytes.withUnsafeMutableBytes { try file.readBytes(at: 1, into: $0) }, 3)
+    expectEqual(bytes, [7, 7, 7])
   }
 
   @Test func libsndfileLosesChunksBehindSoundThatGrows() throws {
@@ -78,55 +78,55 @@ import Testing
       let path = try make("grow.wav", .wave) { try $0.setChunk("test", [1, 2, 3, 4]) }
       try grow(path)
       let file = try SoundFile(path: path)
-      #expect(file.frames == 1500)
+      expectEqual(file.frames, 1500)
       return file.chunkIDs
     }
     let byLibrary = try chunks { path in
       try library(path, SFM_RDWR) { file, _ in
-        #expect(sf_seek(file, 0, SEEK_END) == 1000)
-        #expect(sf_writef_short(file, samples, 500) == 500)
+        expectEqual(sf_seek(file, 0, SEEK_END), 1000)
+        expectEqual(sf_writef_short(file, samples, 500), 500)
       }
     }
-    #expect(!byLibrary.contains("test"))
+    expectTrue(!byLibrary.contains("test"))
     let byCuejack = try chunks { path in
       let file = try SoundFile(FileStore(path: path, isWritable: true))
       try samples.withUnsafeBytes { try file.writeBytes(at: 2000, from: $0) }
       try file.close()
     }
-    #expect(byCuejack.contains("test"))
+    expectTrue(byCuejack.contains("test"))
   }
 
   @Test func libsndfileWritesNoWAVEFilePast4GiB() throws {
     let end: Int64 = 5 << 30
     let path = folder.file("long.wav")
     try library(path, SFM_WRITE, waveInfo) { file, _ in
-      #expect(sf_seek(file, end / 2, SEEK_SET) == end / 2)
+      expectEqual(sf_seek(file, end / 2, SEEK_SET), end / 2)
       _ = sf_writef_short(file, [1], 1)
     }
     let frames = try library(path) { $1.frames }
-    #expect(frames <= Int64(UInt32.max) / 2)
+    expectTrue(frames <= Int64(UInt32.max) / 2)
     let own = try make("own.wav", .wave) { file in
       try [UInt8]([1, 0]).withUnsafeBytes { try file.writeBytes(at: end, from: $0) }
     }
     let file = try SoundFile(path: own)
-    #expect(file.container == .rf64 && file.frames == end / 2 + 1)
+    expectTrue(file.container == .rf64 && file.frames == end / 2 + 1)
     let all = try library(own) { $1.frames }
-    #expect(all == end / 2 + 1)
+    expectEqual(all, end / 2 + 1)
   }
 
   @Test func libsndfileTakesMarkersOnlyBeforeTheSound() throws {
     let path = folder.file("late.wav")
     try library(path, SFM_WRITE, waveInfo) { file, _ in
-      #expect(sf_writef_short(file, [1, 2, 3], 3) == 3)
+      expectEqual(sf_writef_short(file, [1, 2, 3], 3), 3)
       var cues = SF_CUES()
       cues.cue_count = 1
       sf_command(file, Int32(SFC_SET_CUE), &cues, Int32(MemoryLayout<SF_CUES>.size))
     }
-    #expect(try !SoundFile(path: path).chunkIDs.contains("cue "))
+    expectTrue(try !SoundFile(path: path).chunkIDs.contains("cue "))
     let own = try make("own.wav", .wave) {
       try $0.setMarkers(MediaMarkers(markers: [MediaMarker(position: 2, name: "a", id: 1)]))
     }
-    #expect(try SoundFile(path: own).markers()?.markers.count == 1)
+    try expectEqual(SoundFile(path: own).markers()?.markers.count, 1)
   }
 
   @Test func libsndfileReadsNoMarkersOfCAFFilesAndNoRegions() throws {
@@ -139,16 +139,16 @@ import Testing
     }
     let markers = MediaMarkers(markers: [MediaMarker(position: 2, name: "a", id: 1)])
     let caf = try make("a.caf", .caf) { try $0.setMarkers(markers) }
-    #expect(try cues(caf) == 0)
-    #expect(try SoundFile(path: caf).markers()?.markers.map(\.position) == [2])
+    try expectEqual(cues(caf), 0)
+    try expectEqual(SoundFile(path: caf).markers()?.markers.map(\.position), [2])
     // libsndfile has a cue point where a region begins, and no length.
     let region = MediaRegion(
       id: 2, name: "b", flags: [],
       markers: [MediaMarker(position: 100, id: 2), MediaMarker(position: 300, id: 2)])
     let wave = try make("a.wav", .wave) { try $0.setRegions(MediaRegions(regions: [region])) }
-    #expect(try cues(wave) == 1)
-    let found = try #require(try SoundFile(path: wave).regions()?.regions.first)
-    #expect(found.markers.map(\.position) == [100, 300])
+    try expectEqual(cues(wave), 1)
+    let found = try require(try SoundFile(path: wave).regions()?.regions.first)
+    expectEqual(found.markers.map(\.position), [100, 300])
   }
 
   @Test func libsndfileReadsSixteenLoops() throws {
@@ -164,22 +164,22 @@ import Testing
       sf_command(
         file, Int32(SFC_GET_INSTRUMENT), &instrument, Int32(MemoryLayout<SF_INSTRUMENT>.size))
     }
-    #expect(instrument.loop_count == 16)
-    #expect(try SoundFile(path: path).regions()?.regions.count == 20)
+    expectEqual(instrument.loop_count, 16)
+    try expectEqual(SoundFile(path: path).regions()?.regions.count, 20)
   }
 
   @Test func libsndfileMisreadsRF64AfterChunksOfOddSize() throws {
     let path = try make("odd.rf64", .rf64) { _ in }
     var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-    let data = try #require(Data(bytes).range(of: Data("data".utf8))).lowerBound
+    let data = try require(Data(bytes).range(of: Data("data".utf8))).lowerBound
     let odd: [UInt8] = [0x74, 0x65, 0x73, 0x74, 3, 0, 0, 0, 9, 9, 9, 0]
     bytes.insert(contentsOf: odd, at: data)
     try Data(bytes).write(to: URL(fileURLWithPath: path))
     var info = SF_INFO()
     let handle = sf_open(path, Int32(SFM_READ), &info)
     defer { sf_close(handle) }
-    #expect(handle == nil || info.frames != 1000)
-    #expect(try SoundFile(path: path).frames == 1000)
+    expectTrue(handle == nil || info.frames != 1000)
+    try expectEqual(SoundFile(path: path).frames, 1000)
   }
 
   @Test func libsndfileTakesExtensibleFormatsOfWave64ForIntegers() throws {
@@ -192,8 +192,8 @@ import Testing
     }
     try file.close()
     let encoding = try library(path) { Int($1.format) & SF_FORMAT_SUBMASK }
-    #expect(encoding != SF_FORMAT_FLOAT)
-    #expect(try SoundFile(path: path).format == format)
+    expectTrue(encoding != SF_FORMAT_FLOAT)
+    try expectEqual(SoundFile(path: path).format, format)
   }
 
   @Test func libsndfileDoesNotReportHowLongATruncatedFileWas() throws {
@@ -201,8 +201,8 @@ import Testing
     let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
     try bytes.prefix(bytes.count - 1000).write(to: URL(fileURLWithPath: path))
     let frames = try library(path) { $1.frames }
-    #expect(frames == 500)
+    expectEqual(frames, 500)
     let file = try SoundFile(path: path)
-    #expect(file.frames == 500 && file.promisedFrames == 1000)
+    expectTrue(file.frames == 500 && file.promisedFrames == 1000)
   }
 }

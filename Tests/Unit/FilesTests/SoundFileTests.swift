@@ -11,7 +11,7 @@ private func contents(of file: SoundFile) throws -> Data {
   let read = try data.withUnsafeMutableBytes {
     try file.readRaw(startingAt: 0, frames: .max, into: $0)
   }
-  #expect(Int64(read) == file.frames)
+  expectEqual(Int64(read), file.frames)
   return data
 }
 
@@ -48,24 +48,24 @@ private struct Probe: Decodable {
       case .f32, .f64: .float
       default: .signedInteger
       }
-    #expect(
-      file.format
-        == PCMFormat(
-          sampleRate: 44_100, channels: 2, kind: kind, bitsPerSample: recipe.coding.bits,
-          isBigEndian: recipe.isBigEndian && recipe.coding.bytes > 1))
-    #expect(file.frames == Int64(Recipe.frames))
-    #expect(!file.isTruncated && file.warning == nil)
-    #expect(try contents(of: file) == recipe.bytes)
+    expectEqual(
+      file.format,
+      PCMFormat(
+        sampleRate: 44_100, channels: 2, kind: kind, bitsPerSample: recipe.coding.bits,
+        isBigEndian: recipe.isBigEndian && recipe.coding.bytes > 1))
+    expectEqual(file.frames, Int64(Recipe.frames))
+    expectTrue(!file.isTruncated && file.warning == nil)
+    try expectEqual(contents(of: file), recipe.bytes)
 
     let report = try tool(
       "ffprobe", ["-v", "error", "-show_streams", "-of", "json", path])
-    let stream = try #require(
+    let stream = try require(
       try JSONDecoder().decode(Probe.self, from: report.output).streams.first)
     let width = recipe.coding.bytes == 1 ? "" : recipe.isBigEndian ? "be" : "le"
-    #expect(stream.codec_name == "pcm_\(recipe.coding)\(width)")
-    #expect(stream.channels == file.format.channels)
-    #expect(Double(stream.sample_rate) == file.format.sampleRate)
-    #expect(stream.duration_ts == file.frames)
+    expectEqual(stream.codec_name, "pcm_\(recipe.coding)\(width)")
+    expectEqual(stream.channels, file.format.channels)
+    expectEqual(Double(stream.sample_rate), file.format.sampleRate)
+    expectEqual(stream.duration_ts, file.frames)
   }
 
   @Test(arguments: [
@@ -73,8 +73,8 @@ private struct Probe: Decodable {
     ("a.caf", .caf), ("a.w64", .wave64), ("a.rf64", .rf64),
   ])
   func theContainerIsTold(name: String, container: Container) throws {
-    let recipe = try #require(recipes.first { $0.name == name && $0.coding == .s16 })
-    #expect(try SoundFile(path: recipe.make(in: folder)).container == container)
+    let recipe = try require(recipes.first { $0.name == name && $0.coding == .s16 })
+    try expectEqual(SoundFile(path: recipe.make(in: folder)).container, container)
   }
 
   @Test func readsStartAnywhereAndEndAtTheEnd() throws {
@@ -88,13 +88,13 @@ private struct Probe: Decodable {
       }
       return Data(memory.prefix(count * 6))
     }
-    #expect(try read(from: 500, frames: 10) == whole[3000..<3060])
-    #expect(try read(from: 3, frames: 1) == whole[18..<24])
-    #expect(try read(from: 0, frames: 1000) == whole[0..<600], "as many as the memory holds")
-    #expect(try read(from: 990, frames: 100) == whole[5940..<6000])
-    #expect(try read(from: 1000, frames: 100).isEmpty)
-    #expect(try read(from: .max, frames: 100).isEmpty)
-    #expect(try read(from: -1, frames: 100).isEmpty)
+    try expectEqual(read(from: 500, frames: 10), whole[3000..<3060])
+    try expectEqual(read(from: 3, frames: 1), whole[18..<24])
+    try expectEqual(read(from: 0, frames: 1000), whole[0..<600], "as many as the memory holds")
+    try expectEqual(read(from: 990, frames: 100), whole[5940..<6000])
+    expectTrue(try read(from: 1000, frames: 100).isEmpty)
+    expectTrue(try read(from: .max, frames: 100).isEmpty)
+    expectTrue(try read(from: -1, frames: 100).isEmpty)
   }
 
   @Test func threadsMayReadOneFile() async throws {
@@ -111,17 +111,17 @@ private struct Probe: Decodable {
           return read == 10 && data == whole[(frame * 8)..<(frame * 8 + 80)]
         }
       }
-      for await isRight in group { #expect(isRight) }
+      for await isRight in group { expectTrue(isRight) }
     }
   }
 
   @Test func channelsKnowWhatTheyAreFor() throws {
     var recipe = Recipe(.ffmpeg, "six.wav", .s16)
     recipe.channels = 6
-    #expect(
-      try SoundFile(path: recipe.make(in: folder)).channelRoles
-        == [.left, .right, .centre, .lowFrequency, .leftSurround, .rightSurround])
-    #expect(try SoundFile(path: Recipe(.sox, "a.au", .s16).make(in: folder)).channelRoles == nil)
+    try expectEqual(
+      SoundFile(path: recipe.make(in: folder)).channelRoles,
+      [.left, .right, .centre, .lowFrequency, .leftSurround, .rightSurround])
+    try expectNil(SoundFile(path: Recipe(.sox, "a.au", .s16).make(in: folder)).channelRoles)
   }
 
   @Test func ratesKeepTheirFractions() throws {
@@ -129,26 +129,26 @@ private struct Probe: Decodable {
     var data = try Data(contentsOf: URL(fileURLWithPath: path))
     let rate = withUnsafeBytes(of: (44_099.5).bitPattern.bigEndian) { Data($0) }
     data.replaceSubrange(20..<28, with: rate)
-    #expect(try SoundFile(path: folder.write(data, to: "b.caf")).format.sampleRate == 44_099.5)
+    try expectEqual(SoundFile(path: folder.write(data, to: "b.caf")).format.sampleRate, 44_099.5)
   }
 
   // MARK: Truncated files
 
   @Test(arguments: ["a.wav", "a.aiff", "a.aifc", "a.au", "a.caf", "a.w64", "a.rf64"])
   func whatIsLeftOfAFilePlays(name: String) throws {
-    let recipe = try #require(recipes.first { $0.name == name && $0.coding == .s16 })
+    let recipe = try require(recipes.first { $0.name == name && $0.coding == .s16 })
     let whole = try Data(contentsOf: URL(fileURLWithPath: recipe.make(in: folder)))
-    let sound = try #require(whole.range(of: recipe.bytes))
+    let sound = try require(whole.range(of: recipe.bytes))
     // 600 and a half frames.
     let path = try folder.write(whole.prefix(sound.lowerBound + 2402), to: "cut-\(name)")
     let file = try SoundFile(path: path)
-    #expect(file.frames == 600 && file.promisedFrames == 1000 && file.isTruncated)
-    #expect(file.warning == "\(path): the file is cut short: 600 of 1000 frames are there")
-    #expect(try contents(of: file) == recipe.bytes.prefix(2400))
+    expectTrue(file.frames == 600 && file.promisedFrames == 1000 && file.isTruncated)
+    expectEqual(file.warning, "\(path): the file is cut short: 600 of 1000 frames are there")
+    try expectEqual(contents(of: file), recipe.bytes.prefix(2400))
 
     for length in [5, 13, sound.lowerBound - 1, sound.lowerBound, sound.lowerBound + 3] {
       let path = try folder.write(whole.prefix(length), to: "head-\(length)-\(name)")
-      #expect(failure(path)?.kind == .truncated, "\(length) bytes")
+      expectEqual(failure(path)?.kind, .truncated, "\(length) bytes")
     }
   }
 
@@ -158,15 +158,15 @@ private struct Probe: Decodable {
     _ = try recipe.make(in: folder)
     let piped = try tool("ffmpeg", ["-v", "error"] + raw + ["-f", "wav", "-"]).output
     let file = try SoundFile(path: folder.write(piped, to: "piped.wav"))
-    #expect(file.frames == 1000 && !file.isTruncated)
-    #expect(try contents(of: file) == recipe.bytes)
+    expectTrue(file.frames == 1000 && !file.isTruncated)
+    try expectEqual(contents(of: file), recipe.bytes)
   }
 
   @Test func aFileMayHaveNoFrames() throws {
     let path = folder.file("none.wav")
     try tool("sox", ["-n", "-r", "8000", path, "trim", "0", "0"])
     let file = try SoundFile(path: path)
-    #expect(file.frames == 0 && !file.isTruncated)
+    expectTrue(file.frames == 0 && !file.isTruncated)
   }
 
   // MARK: Unreadable files
@@ -185,8 +185,8 @@ private struct Probe: Decodable {
     ]
     for (path, kind, reason) in expected {
       let error = failure(path)
-      #expect(error?.kind == kind)
-      #expect(error?.description == "\(path): \(reason)")
+      expectEqual(error?.kind, kind)
+      expectEqual(error?.description, "\(path): \(reason)")
     }
   }
 
@@ -199,8 +199,8 @@ private struct Probe: Decodable {
     _ = try Recipe(.ffmpeg, "a.wav", .s16).make(in: folder)
     let path = folder.file(name)
     try tool("ffmpeg", ["-v", "error", "-i", folder.file("a.wav"), path])
-    #expect(failure(path)?.kind == .unsupportedContainer(words))
-    #expect(failure(path)?.description == "\(path): \(words) files cannot be read")
+    expectEqual(failure(path)?.kind, .unsupportedContainer(words))
+    expectEqual(failure(path)?.description, "\(path): \(words) files cannot be read")
   }
 
   @Test(arguments: [
@@ -215,8 +215,8 @@ private struct Probe: Decodable {
     _ = try Recipe(.ffmpeg, "a.wav", .s16).make(in: folder)
     let path = folder.file("x.\(ending)")
     try tool("ffmpeg", ["-v", "error", "-i", folder.file("a.wav"), "-c:a", codec, path])
-    #expect(failure(path)?.kind == .unsupportedEncoding(words))
-    #expect(failure(path)?.description == "\(path): sound coded as \(words) cannot be read")
+    expectEqual(failure(path)?.kind, .unsupportedEncoding(words))
+    expectEqual(failure(path)?.description, "\(path): sound coded as \(words) cannot be read")
   }
 
   @Test func aFileThatMayNotBeReadSaysSo() throws {
@@ -227,8 +227,8 @@ private struct Probe: Decodable {
     let user = setFileSystemUser(65_534)
     defer { _ = setFileSystemUser(UInt32(bitPattern: user)) }
     let error = failure(path)
-    #expect(error?.kind == .permissionDenied)
-    #expect(error?.description == "\(path): you may not read this file")
+    expectEqual(error?.kind, .permissionDenied)
+    expectEqual(error?.description, "\(path): you may not read this file")
   }
 }
 

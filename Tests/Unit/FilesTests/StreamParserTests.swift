@@ -57,7 +57,7 @@ private let corpus = Result {
 /// write it.
 private func endWithinABlock(_ path: String) throws {
   var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-  let fact = try #require(bytes.range(of: Data("fact".utf8))).upperBound + 4
+  let fact = try require(bytes.range(of: Data("fact".utf8))).upperBound + 4
   withUnsafeBytes(of: UInt32(22_050).littleEndian) {
     bytes.replaceSubrange(fact..<fact + 4, with: $0)
   }
@@ -157,17 +157,17 @@ private func read(_ path: String) throws -> Heard {
   func theSamePacketsComeOutAsOfTheFile(name: String) throws {
     let bytes = try bytes(name)
     let expected = try read(path(name))
-    try #require(expected.packets.count > 3)
+    try require(expected.packets.count > 3)
     // The smallest pieces for the critical part.
     let sizes: [(Int) -> Int] = [{ $0 < 12000 ? 1 : 5000 }, { _ in 997 }, { _ in bytes.count }]
     for (number, size) in sizes.enumerated() {
       let parser = StreamParser(hint: Container(forPath: name))
       let heard = try parse(bytes[...], piece: size, with: parser)
-      #expect(heard.hasExtents == expected.hasExtents)
-      #expect(heard.packets.count == expected.packets.count, "pieces \(number)")
+      expectEqual(heard.hasExtents, expected.hasExtents)
+      expectEqual(heard.packets.count, expected.packets.count, "pieces \(number)")
       let difference = zip(heard.packets, expected.packets).enumerated().first { $1.0 != $1.1 }
-      #expect(difference == nil, "packet \(difference?.offset ?? 0)")
-      #expect(heard.frames == expected.frames)
+      expectNil(difference, "packet \(difference?.offset ?? 0)")
+      expectEqual(heard.frames, expected.frames)
     }
   }
 
@@ -177,35 +177,35 @@ private func read(_ path: String) throws -> Heard {
     let file = try MediaFiles.open(path: path(name))
     let parser = StreamParser(hint: nil)
     let heard = try parse(bytes[...], piece: { _ in 100 }, with: parser)
-    let details = try #require(parser.details)
-    #expect(details.container == file.container)
-    #expect(details.format == file.format)
+    let details = try require(parser.details)
+    expectEqual(details.container, file.container)
+    expectEqual(details.format, file.format)
     // The bit rate in the AAC cookie is an estimate.
     if case .packets(let format) = file.format, format.codec == .aac {
-      #expect(
-        try MagicCookie.audioSpecificConfig(details.cookie)
-          == MagicCookie.audioSpecificConfig(file.cookie))
+      try expectEqual(
+        MagicCookie.audioSpecificConfig(details.cookie),
+        MagicCookie.audioSpecificConfig(file.cookie))
     } else {
-      #expect(details.cookie == file.cookie)
+      expectEqual(details.cookie, file.cookie)
     }
-    #expect(details.channelRoles == file.channelRoles)
-    #expect(details.tags == (try file.tags() ?? [:]))
-    #expect(details.packetBytesLimit >= (try file.maximumPacketBytes))
-    if let count = details.packetCount { #expect(count == (try file.packetCount)) }
-    if let bytes = details.dataBytes { #expect(bytes == (try file.byteCount)) }
-    if let most = details.maximumPacketBytes { #expect(most == (try file.maximumPacketBytes)) }
+    expectEqual(details.channelRoles, file.channelRoles)
+    expectEqual(details.tags, (try file.tags() ?? [:]))
+    expectTrue(details.packetBytesLimit >= (try file.maximumPacketBytes))
+    if let count = details.packetCount { expectEqual(count, (try file.packetCount)) }
+    if let bytes = details.dataBytes { expectEqual(bytes, (try file.byteCount)) }
+    if let most = details.maximumPacketBytes { expectEqual(most, (try file.maximumPacketBytes)) }
     // Only the file's last packet tells that it is shorter than ffmpeg's table says.
     if name != "alac.caf", details.packetTable != nil || details.packetCount != nil {
-      #expect(details.packetTable == (try file.packetTable))
+      expectEqual(details.packetTable, (try file.packetTable))
     }
     // Positions convert in both directions, exactly or approximately.
-    let location = try #require(parser.location(ofPacket: 3))
-    let back = try #require(
+    let location = try require(parser.location(ofPacket: 3))
+    let back = try require(
       parser.location(ofByte: location.position + (location.isEstimated ? 1 : 0)))
-    #expect(back.packet == 3 && back.isEstimated == location.isEstimated)
+    expectTrue(back.packet == 3 && back.isEstimated == location.isEstimated)
     if !location.isEstimated {
       let offset = Int(details.dataOffset + location.position)
-      #expect(Array(bytes[offset...].prefix(heard.packets[3].count)) == heard.packets[3])
+      expectEqual(Array(bytes[offset...].prefix(heard.packets[3].count)), heard.packets[3])
     }
   }
 
@@ -215,22 +215,22 @@ private func read(_ path: String) throws -> Heard {
     let expected = try read(path(name)).packets
     let parser = StreamParser(hint: nil)
     let first = try parse(bytes.prefix(bytes.count * 2 / 3), piece: { _ in 999 }, with: parser)
-    #expect(first.packets.count > 0)
+    expectTrue(first.packets.count > 0)
     for packet in [expected.count - 4, 0, 2] {
-      let location = try #require(parser.seek(toPacket: Int64(packet)))
-      let offset = Int(try #require(parser.details).dataOffset + location.position)
+      let location = try require(parser.seek(toPacket: Int64(packet)))
+      let offset = Int(try require(parser.details).dataOffset + location.position)
       let heard = try parse(
         bytes[min(offset, bytes.count)...], piece: { _ in 500 }, with: parser,
         isDiscontinuous: packet != 2)
       if location.isEstimated {
         // The packets are complete and equal those at the file's end.
         let last = expected.suffix(heard.packets.count)
-        #expect(heard.packets == Array(last) && (packet > 2 || !heard.packets.isEmpty))
+        expectTrue(heard.packets == Array(last) && (packet > 2 || !heard.packets.isEmpty))
       } else {
-        #expect(heard.packets == Array(expected[packet...]))
+        expectEqual(heard.packets, Array(expected[packet...]))
       }
     }
-    #expect(parser.seek(toPacket: -1) == nil)
+    expectNil(parser.seek(toPacket: -1))
   }
 
   @Test(arguments: ["a.aac", "plain.mp3", "a.mp2", "a.ac3", "small.flac"])
@@ -244,29 +244,30 @@ private func read(_ path: String) throws -> Heard {
     let half = bytes.count * 2 / 3
     let parser = StreamParser(hint: nil)
     let before = try parse(bytes.prefix(half), piece: { _ in 400 }, with: parser).packets
-    #expect(before == Array(expected.prefix(before.count)) && before.count > 3)
+    expectTrue(before == Array(expected.prefix(before.count)) && before.count > 3)
     let damaged = bytes[..<half] + rubbish + bytes[half...]
     let heard = try parse(damaged[...], piece: { $0 * 7 % 300 }, with: StreamParser(hint: nil))
     // At most the damaged frame is lost, plus what is mistaken for the frame that was cut.
-    #expect(heard.packets.count >= expected.count - 4)
-    #expect(heard.packets.starts(with: before))
-    #expect(heard.packets.suffix(5) == expected.suffix(5))
+    expectTrue(heard.packets.count >= expected.count - 4)
+    expectTrue(heard.packets.starts(with: before))
+    expectEqual(heard.packets.suffix(5), expected.suffix(5))
 
     // The same after a reported gap with the middle missing.
     let after = try parse(
       bytes[(half + 300)...], piece: { _ in 400 }, with: parser, isDiscontinuous: true)
-    #expect(after.packets == Array(expected.suffix(after.packets.count)) && after.packets.count > 1)
+    expectTrue(
+      after.packets == Array(expected.suffix(after.packets.count)) && after.packets.count > 1)
 
     // A stream joined in the middle.
     guard name != "small.flac" else { return }
     let joined = try parse(bytes[half...], piece: { _ in 400 }, with: StreamParser(hint: nil))
-    #expect(joined.packets == Array(expected.suffix(joined.packets.count)))
-    #expect(joined.packets.count > expected.count / 5)
+    expectEqual(joined.packets, Array(expected.suffix(joined.packets.count)))
+    expectTrue(joined.packets.count > expected.count / 5)
   }
 
   /// Returns all properties of a stream as text.
   private func facts(_ parser: StreamParser) throws -> [String] {
-    let details = try #require(parser.details)
+    let details = try require(parser.details)
     return [
       "\(details.container) \(details.format) \(details.cookie) \(details.dataOffset)",
       "\(details.tags.sorted { $0.key < $1.key }) \(details.packetTable as Any)",
@@ -298,8 +299,8 @@ private func read(_ path: String) throws -> Heard {
     for (number, split) in splits.enumerated() {
       let parser = StreamParser(hint: nil)
       let heard = try parse(bytes[...], piece: split, with: parser)
-      #expect(heard == whole, "split \(number) of \(seed)")
-      #expect(try self.facts(parser) == facts, "split \(number) of \(seed)")
+      expectEqual(heard, whole, "split \(number) of \(seed)")
+      try expectEqual(self.facts(parser), facts, "split \(number) of \(seed)")
     }
   }
 
@@ -314,7 +315,7 @@ private func read(_ path: String) throws -> Heard {
     var next = start + 1000
     if case .equal(let size) = parser.framing {
       // Only their position shows where these packets start.
-      let offset = Int(try #require(parser.details).dataOffset)
+      let offset = Int(try require(parser.details).dataOffset)
       next = offset + (next - offset) / size * size
     }
     if case .listed = parser.framing {
@@ -326,15 +327,15 @@ private func read(_ path: String) throws -> Heard {
     let rest = try parse(
       bytes[next...], piece: { _ in 600 }, with: parser, isDiscontinuous: true)
     heard += rest.packets
-    #expect(heard.starts(with: expected.prefix(before)))
+    expectTrue(heard.starts(with: expected.prefix(before)))
     if case .equal(let size) = parser.framing {
-      let offset = Int(try #require(parser.details).dataOffset)
+      let offset = Int(try require(parser.details).dataOffset)
       let kept = expected.dropFirst((next - offset) / size)
-      #expect(rest.packets.starts(with: kept) && kept.count > 0)
+      expectTrue(rest.packets.starts(with: kept) && kept.count > 0)
     } else {
-      #expect(rest.packets == Array(expected.suffix(rest.packets.count)))
+      expectEqual(rest.packets, Array(expected.suffix(rest.packets.count)))
       let size = expected.reduce(0) { $0 + $1.count } / expected.count
-      #expect(expected.count - heard.count <= 1000 / size + 3)
+      expectTrue(expected.count - heard.count <= 1000 / size + 3)
     }
   }
 
@@ -343,10 +344,10 @@ private func read(_ path: String) throws -> Heard {
     var bytes = try bytes(name)
     let expected = try read(path(name)).packets
     let number = expected.count / 2
-    let range = try #require(Data(bytes).range(of: Data(expected[number])))
+    let range = try require(Data(bytes).range(of: Data(expected[number])))
     bytes[(range.lowerBound + range.upperBound) / 2] ^= 0x10
     let heard = try parse(bytes[...], piece: { _ in 500 }, with: StreamParser(hint: nil)).packets
-    #expect(heard == Array(expected[..<number] + expected[(number + 1)...]))
+    expectEqual(heard, Array(expected[..<number] + expected[(number + 1)...]))
   }
 
   /// Returns an ID3 tag with `count` bytes after its header.
@@ -363,23 +364,23 @@ private func read(_ path: String) throws -> Heard {
       let bytes = tags.flatMap { tag($0) } + sound
       let parser = StreamParser(hint: nil)
       let heard = try parse(bytes[...], piece: { _ in 5000 }, with: parser)
-      #expect(heard.packets == expected, "\(tags)")
+      expectEqual(heard.packets, expected, "\(tags)")
       let offset = bytes.count - expected.reduce(0) { $0 + $1.count }
-      #expect(parser.details?.dataOffset == Int64(offset) || name == "a.aac")
-      #expect(try Container(contentOf: ReplayedStore(bytes)) == Container(forPath: name))
+      expectTrue(parser.details?.dataOffset == Int64(offset) || name == "a.aac")
+      try expectEqual(Container(contentOf: ReplayedStore(bytes)), Container(forPath: name))
     }
     // An invalid size means no tag.
     var wrong = tag(100)
     wrong[8] = 0x80
-    #expect(try Container(contentOf: ReplayedStore(wrong + sound)) == nil)
+    try expectNil(Container(contentOf: ReplayedStore(wrong + sound)))
   }
 
   @Test func tagsWithoutEndAreRefused() throws {
     let bytes = (0..<5000).flatMap { _ in tag(0) }
     let store = CountingStore(bytes)
-    #expect(try Container(contentOf: store) == nil)
-    #expect(store.reads < 50)
-    #expect(failure(bytes) == .unsupportedContainer)
+    try expectNil(Container(contentOf: store))
+    expectTrue(store.reads < 50)
+    expectEqual(failure(bytes), .unsupportedContainer)
   }
 
   @Test func theLongestFramesOfMPEGAreTaken() throws {
@@ -388,10 +389,10 @@ private func read(_ path: String) throws -> Heard {
     let bytes = (0..<8).flatMap { _ in frame }
     let parser = StreamParser(hint: nil)
     let heard = try parse(bytes[...], piece: { _ in 999 }, with: parser)
-    #expect(heard.packets == [[UInt8]](repeating: frame, count: 8))
-    let details = try #require(parser.details)
-    #expect(details.packetBytesLimit >= 2881 && details.container == .mp2)
-    #expect(details.format.sampleRate == 8000)
+    expectEqual(heard.packets, [[UInt8]](repeating: frame, count: 8))
+    let details = try require(parser.details)
+    expectTrue(details.packetBytesLimit >= 2881 && details.container == .mp2)
+    expectEqual(details.format.sampleRate, 8000)
   }
 
   private func failure(_ bytes: [UInt8], hint: Container? = nil) -> StreamFailure? {
@@ -410,7 +411,7 @@ private func read(_ path: String) throws -> Heard {
       try tool(
         "ffmpeg", ["-v", "error", "-f", "lavfi", "-i", noise] + arguments + [folder.file(name)])
       let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder.file(name))))
-      #expect(failure(bytes) == .notOptimized)
+      expectEqual(failure(bytes), .notOptimized)
     }
   }
 
@@ -429,23 +430,24 @@ private func read(_ path: String) throws -> Heard {
         }
       }
     }
-    #expect(failure == .unsupportedContainer && sent <= 2 * 65_535 && sent >= 65_000, "\(sent)")
+    expectTrue(failure == .unsupportedContainer && sent <= 2 * 65_535 && sent >= 65_000, "\(sent)")
   }
 
   @Test func rubbishIsRefusedAndNotKept() throws {
     var dice = SystemRandomNumberGenerator()
     let rubbish = (0..<200_000).map { _ in UInt8.random(in: 0...255, using: &dice) }
-    #expect(failure(rubbish) == .unsupportedContainer)
-    #expect(failure([UInt8](repeating: 0xFF, count: 200_000), hint: .mp3) == .unsupportedContainer)
+    expectEqual(failure(rubbish), .unsupportedContainer)
+    expectEqual(
+      failure([UInt8](repeating: 0xFF, count: 200_000), hint: .mp3), .unsupportedContainer)
     // A header without an end.
     let riff = [UInt8]("RIFF....WAVEjunk".utf8) + [0xFF, 0xFF, 0xFF, 0x7F] + rubbish
-    #expect(failure(riff) == .damaged("its head is too long"))
+    expectEqual(failure(riff), .damaged("its head is too long"))
   }
 
   /// These have no packets that a stream could be divided into without the whole file.
   @Test(arguments: ["OggS", "#!AMR\n", "wvpk", "TTA1", "MPCK", "MAC "])
   func aContainerThatIsReadAsAFileOnlyIsRefusedAtOnce(name: String) {
-    #expect(failure(Array(name.utf8) + [UInt8](repeating: 1, count: 60)) == .unsupportedContainer)
+    expectEqual(failure(Array(name.utf8) + [UInt8](repeating: 1, count: 60)), .unsupportedContainer)
   }
 
   @Test func mpegAudioOfAFreeFormatIsRefused() throws {
@@ -454,9 +456,9 @@ private func read(_ path: String) throws -> Heard {
     try tool("sox", ["-n", "-r", "44100", "-c", "2", source, "synth", "0.5", "sine", "440"])
     try tool("lame", ["--quiet", "--freeformat", "-b", "400", source, path])
     let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
-    #expect(failure(bytes) == .unsupportedEncoding(FreeFormat.name))
-    #expect(failure(tag(3000) + bytes, hint: .mp3) == .unsupportedEncoding(FreeFormat.name))
+    expectEqual(failure(bytes), .unsupportedEncoding(FreeFormat.name))
+    expectEqual(failure(tag(3000) + bytes, hint: .mp3), .unsupportedEncoding(FreeFormat.name))
     // Three headers are needed to tell.
-    #expect(failure(Array(bytes[..<2000])) == nil)
+    expectNil(failure(Array(bytes[..<2000])))
   }
 }

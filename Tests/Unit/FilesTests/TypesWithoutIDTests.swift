@@ -68,29 +68,29 @@ import Testing
   ])
   func everySampleIsTheSource(name: String, type: String, bits: Int) throws {
     let file = try open(name)
-    #expect(file.containerName == type && file.coding == type && file.warning == nil)
+    expectTrue(file.containerName == type && file.coding == type && file.warning == nil)
     guard case .pcm(let format) = file.format else {
       Issue.record("\(file.format)")
       return
     }
-    #expect(format.bitsPerSample == bits && (format.kind == .float) == name.hasPrefix("float"))
+    expectTrue(format.bitsPerSample == bits && (format.kind == .float) == name.hasPrefix("float"))
     let source = try storedSamples(open("\(name.prefix { $0 != "." }).wav"))
     let read = try storedSamples(file)
-    #expect(source.count == 2 * 52_920 && read == source)
+    expectTrue(source.count == 2 * 52_920 && read == source)
     // Reads begin anywhere.
     for frame in [30_000, 11_024, 0, 11_025, 52_900] {
       let part = try storedSamples(file, from: Int64(frame), count: 1000)
-      #expect(part[...] == source[(2 * frame)...].prefix(2000), "from frame \(frame)")
+      expectEqual(part[...], source[(2 * frame)...].prefix(2000), "from frame \(frame)")
     }
-    #expect(file.missing.isEmpty)
+    expectTrue(file.missing.isEmpty)
   }
 
   @Test(arguments: ["six", "three"]) func channelsInFurtherBlocksAreOneSound(name: String) throws {
     let file = try open("\(name).wv")
-    #expect(try file.frameCount == 52_920)
-    #expect(file.warning == nil)
-    #expect(try storedSamples(file) == storedSamples(open("\(name).wav")))
-    #expect(file.missing.isEmpty)
+    try expectEqual(file.frameCount, 52_920)
+    expectNil(file.warning)
+    try expectEqual(storedSamples(file), storedSamples(open("\(name).wav")))
+    expectTrue(file.missing.isEmpty)
   }
 
   @Test(arguments: [("long.mpc", 264_600), ("part.mpc", 200_000)])
@@ -100,15 +100,15 @@ import Testing
     let expected = try storedSamples(MediaFiles.open(path: decoded))
     let file = try open(name)
     let read = try storedSamples(file)
-    #expect(expected.count == 2 * frames && read.count == expected.count)
+    expectTrue(expected.count == 2 * frames && read.count == expected.count)
     func differ(_ some: ArraySlice<Double>, _ others: ArraySlice<Double>) -> Double {
       zip(some, others).map { abs($0 - $1) }.max() ?? .infinity
     }
-    #expect(differ(read[...], expected[...]) <= 4 / 32768)
+    expectTrue(differ(read[...], expected[...]) <= 4 / 32768)
     for frame in [190_000, 0, 80_000, 3000, frames - 500] {
       let part = try storedSamples(file, from: Int64(frame), count: 500)
-      #expect(part.count == 1000)
-      #expect(differ(part[...], expected[(2 * frame)...]) <= 4 / 32768, "from frame \(frame)")
+      expectEqual(part.count, 1000)
+      expectTrue(differ(part[...], expected[(2 * frame)...]) <= 4 / 32768, "from frame \(frame)")
     }
   }
 
@@ -117,7 +117,7 @@ import Testing
     let data = Data(bytes)
     var found = 0
     for _ in 0..<2 {
-      found = try #require(data[(found + 4)...].range(of: Data("wvpk".utf8))).lowerBound
+      found = try require(data[(found + 4)...].range(of: Data("wvpk".utf8))).lowerBound
     }
     return found
   }
@@ -128,8 +128,8 @@ import Testing
     let read = try storedSamples(file)
     var expected = try storedSamples(open(source))
     for sample in 2 * part.lowerBound..<2 * part.upperBound { expected[sample] = 0 }
-    #expect(read == expected)
-    #expect(file.missing.frames == part.count && file.missing.first == Int64(part.lowerBound))
+    expectEqual(read, expected)
+    expectTrue(file.missing.frames == part.count && file.missing.first == Int64(part.lowerBound))
   }
 
   @Test func aDamagedBlockOfWavPackCostsItsFrames() throws {
@@ -142,15 +142,15 @@ import Testing
     var bytes = try bytes("16.wv")
     bytes[try thirdBlock(bytes)] ^= 0x55
     try expect(bytes, of: "16.wav", missing: 22_050..<33_075)
-    #expect(try open(bytes).warning?.hasSuffix("the file is damaged at 00:00.500") == true)
+    try expectEqual(open(bytes).warning?.hasSuffix("the file is damaged at 00:00.500"), true)
   }
 
   @Test func otherBytesBetweenBlocksOfWavPackArePassedOver() throws {
     var bytes = try bytes("16.wv")
     bytes.insert(contentsOf: [UInt8](repeating: 0x77, count: 5000), at: try thirdBlock(bytes))
     let file = try open(bytes)
-    #expect(try storedSamples(file) == storedSamples(open("16.wav")))
-    #expect(file.missing.isEmpty && file.warning != nil)
+    try expectEqual(storedSamples(file), storedSamples(open("16.wav")))
+    expectTrue(file.missing.isEmpty && file.warning != nil)
   }
 
   @Test func aDamagedFrameOfTTACostsItsFrames() throws {
@@ -166,15 +166,15 @@ import Testing
     let whole = try storedSamples(open(bytes))
     let file = try open(Array(bytes.dropLast(500)))
     let read = try storedSamples(file)
-    #expect(file.warning?.contains("cut short") == true && file.missing.isEmpty)
-    #expect(read.count < whole.count && read[...] == whole.prefix(read.count))
-    #expect(read.count >= 2 * 44_100)
+    expectTrue(file.warning?.contains("cut short") == true && file.missing.isEmpty)
+    expectTrue(read.count < whole.count && read[...] == whole.prefix(read.count))
+    expectTrue(read.count >= 2 * 44_100)
   }
 
   @Test func joinedFilesOfWavPackPlayOn() throws {
     let file = try open(bytes("16.wv") + bytes("16.wv"))
     let source = try storedSamples(open("16.wav"))
-    #expect(try storedSamples(file) == source + source)
+    try expectEqual(storedSamples(file), source + source)
   }
 
   @Test func tagsAroundTheFileArePassedOver() throws {
@@ -183,7 +183,7 @@ import Testing
     let behind: [UInt8] = Array("TAG".utf8) + [UInt8](repeating: 0x20, count: 125)
     for name in ["16.wv", "16.tta", "16.mpc"] {
       let expected = try storedSamples(open(name))
-      #expect(try storedSamples(open(tag + bytes(name) + behind)) == expected, "\(name)")
+      try expectEqual(storedSamples(open(tag + bytes(name) + behind)), expected, "\(name)")
     }
   }
 

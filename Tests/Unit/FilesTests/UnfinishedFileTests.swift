@@ -32,11 +32,11 @@ import Testing
     do {
       let file = try UnfinishedFile(folder.file("a"), isReplacing: false)
       try file.store.write([1, 2, 3], at: 0)
-      #expect(text("a") == nil)
+      expectNil(text("a"))
     }
-    #expect(entries.isEmpty)
+    expectTrue(entries.isEmpty)
     try write("new", "a", isReplacing: false)
-    #expect(text("a") == "new" && entries == ["a"])
+    expectTrue(text("a") == "new" && entries == ["a"])
     #expect(throws: SoundFileError(.exists, path: folder.file("a"))) {
       try write("newer", "a", isReplacing: false)
     }
@@ -47,13 +47,13 @@ import Testing
     try put("old", "a")
     chmod(folder.file("a"), mode)
     try write("new", "a")
-    #expect(self.mode("a") & 0o7777 == mode && text("a") == "new")
+    expectTrue(self.mode("a") & 0o7777 == mode && text("a") == "new")
   }
 
   @Test func aNewFileHasTheUsualMode() throws {
     try write("new", "a")
     try put("other", "b")
-    #expect(mode("a") == mode("b"))
+    expectEqual(mode("a"), mode("b"))
   }
 
   @Test func aLinkStaysAndItsTargetIsReplaced() throws {
@@ -63,10 +63,10 @@ import Testing
     symlink("d/target", folder.file("first"))
     symlink(folder.file("first"), folder.file("link"))
     try write("new", "link")
-    #expect(text("d/target") == "new" && mode("link") & S_IFMT == S_IFLNK)
+    expectTrue(text("d/target") == "new" && mode("link") & S_IFMT == S_IFLNK)
     symlink("d/none", folder.file("dangling"))
     try write("made", "dangling", isReplacing: false)
-    #expect(text("d/none") == "made" && mode("dangling") & S_IFMT == S_IFLNK)
+    expectTrue(text("d/none") == "made" && mode("dangling") & S_IFMT == S_IFLNK)
     symlink("round", folder.file("round"))
     #expect(throws: SoundFileError.self) { try write("x", "round") }
   }
@@ -75,7 +75,7 @@ import Testing
     let file = try UnfinishedFile(folder.file("a"), isReplacing: false)
     try put("another's", "a")
     #expect(throws: SoundFileError(.exists, path: folder.file("a"))) { try file.finish() }
-    #expect(text("a") == "another's" && entries == ["a"])
+    expectTrue(text("a") == "another's" && entries == ["a"])
   }
 
   /// A link under a name that might be a temporary one is neither followed nor removed, and only files of
@@ -88,13 +88,14 @@ import Testing
     try put("no leftover", ".cuejack-mine")
     symlink("target", folder.file(".cuejack-aaaaaaaaaaaaaaaa"))
     let busy = open(folder.file(".cuejack-00000000000000ff"), O_RDONLY)
-    #expect(flock(busy, LOCK_EX) == 0)
+    expectEqual(flock(busy, LOCK_EX), 0)
     try write("new", "a")
-    #expect(
-      entries == [
+    expectEqual(
+      entries,
+      [
         ".cuejack-00000000000000ff", ".cuejack-aaaaaaaaaaaaaaaa", ".cuejack-mine", "a", "target",
       ])
-    #expect(text("target") == "precious")
+    expectEqual(text("target"), "precious")
     close(busy)
   }
 
@@ -103,7 +104,7 @@ import Testing
     try put("old", "a")
     let file = try UnfinishedFile(folder.file("a"), isReplacing: true)
     try file.store.write([1], at: 0)
-    #expect(entries == ["a"] && text("a") == "old")
+    expectTrue(entries == ["a"] && text("a") == "old")
     withExtendedLifetime(file) {}
   }
 
@@ -115,15 +116,15 @@ import Testing
     try source.setByteCount(total)
     try source.replaceContents { copy throws(SoundFileError) in
       let end = try copy.copy(0..<total, of: source, to: 0)
-      #expect(end == total)
+      expectEqual(end, total)
     }
     var status = stat()
-    #expect(stat(folder.file("a"), &status) == 0 && status.st_size == total)
-    #expect(status.st_blocks * 512 < 1 << 20, "\(status.st_blocks)")
+    expectTrue(stat(folder.file("a"), &status) == 0 && status.st_size == total)
+    expectTrue(status.st_blocks * 512 < 1 << 20, "\(status.st_blocks)")
     let copy = try FileStore(path: folder.file("a"))
-    #expect(try copy.bytes(at: 1 << 20 - 1, count: 8194)?.prefix(2) == [0, 7])
-    #expect(try copy.bytes(at: 512 << 20, count: 2) == [9, 0])
-    #expect(entries == ["a"])
+    try expectEqual(copy.bytes(at: 1 << 20 - 1, count: 8194)?.prefix(2), [0, 7])
+    try expectEqual(copy.bytes(at: 512 << 20, count: 2), [9, 0])
+    expectEqual(entries, ["a"])
   }
 
   @Test func aCopyOfMoreThanThereIsFails() throws {

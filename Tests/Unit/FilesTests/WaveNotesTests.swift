@@ -1,5 +1,6 @@
 import Foundation
 import RealTime
+import TestBase
 import Testing
 
 @testable import Files
@@ -61,8 +62,8 @@ import Testing
   func markers() throws {
     let (store, file) = try make()
     let regions = try file.regions()
-    var list = try #require(try file.markers())
-    #expect(list.markers.map(\.name) == ["one", "two"])
+    var list = try require(try file.markers())
+    expectEqual(list.markers.map(\.name), ["one", "two"])
     list.markers = [
       MediaMarker(position: 11, name: "uno", id: 1), MediaMarker(position: 99, name: "new", id: 9),
     ]
@@ -70,12 +71,13 @@ import Testing
     try file.close()
 
     let again = try SoundFile(store)
-    #expect(try again.markers() == list && (try again.regions()) == regions)
-    #expect(try again.chunk("smpl") == sampler([loop(4, 40, 49)]))
+    expectTrue(try again.markers() == list && (try again.regions()) == regions)
+    try expectEqual(again.chunk("smpl"), sampler([loop(4, 40, 49)]))
     let plain = number(9) + number(99) + Array("data".utf8) + number(0) + number(0) + number(99)
-    #expect(try again.chunk("cue ") == number(3) + point(1, 11) + plain + point(3, 30))
-    #expect(
-      try again.chunk("LIST") == Array("adtl".utf8) + note(1, "first") + self.file + unknown
+    try expectEqual(again.chunk("cue "), number(3) + point(1, 11) + plain + point(3, 30))
+    try expectEqual(
+      again.chunk("LIST"),
+      Array("adtl".utf8) + note(1, "first") + self.file + unknown
         + label(3, "three") + stretch(3, 5, "sung") + label(4, "four") + label(1, "uno")
         + label(9, "new"))
   }
@@ -85,26 +87,26 @@ import Testing
   func regions() throws {
     let (store, file) = try make()
     let markers = try file.markers()
-    var list = try #require(try file.regions())
-    #expect(list.regions.map(\.id) == [3, 4] && list.regions.map(\.name) == ["three", "four"])
+    var list = try require(try file.regions())
+    expectTrue(list.regions.map(\.id) == [3, 4] && list.regions.map(\.name) == ["three", "four"])
     // Setting the same regions again changes only the order of notes.
     list.regions[0].markers[0].position = 31
     list.regions[1].markers[0].position = 41
     try file.setRegions(list)
     try file.close()
     let again = try SoundFile(store)
-    #expect(try again.markers() == markers && (try again.regions()) == list)
-    #expect(try again.chunk("smpl") == sampler([loop(4, 41, 49)]))
-    #expect(try again.chunk("cue ") == number(3) + point(1, 10) + point(2, 20) + point(3, 31))
+    expectTrue(try again.markers() == markers && (try again.regions()) == list)
+    try expectEqual(again.chunk("smpl"), sampler([loop(4, 41, 49)]))
+    try expectEqual(again.chunk("cue "), number(3) + point(1, 10) + point(2, 20) + point(3, 31))
     let notes =
       Array("adtl".utf8) + label(1, "one") + note(1, "first") + self.file
       + label(2, "two") + note(2, "second") + unknown + label(3, "three") + label(4, "four")
-    #expect(try again.chunk("LIST") == notes + stretch(3, 4, "sung"))
+    try expectEqual(again.chunk("LIST"), notes + stretch(3, 4, "sung"))
 
     // Without regions, the sampler chunk keeps its note.
     try again.setRegions(MediaRegions(regions: []))
-    #expect(try again.chunk("smpl") == sampler([]))
-    #expect(try again.markers() == markers)
-    #expect(try again.regions()?.regions.isEmpty == true)
+    try expectEqual(again.chunk("smpl"), sampler([]))
+    try expectEqual(again.markers(), markers)
+    try expectEqual(again.regions()?.regions.isEmpty, true)
   }
 }

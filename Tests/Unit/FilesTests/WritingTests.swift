@@ -89,7 +89,7 @@ extension SoundFile {
   fileprivate func contents() throws -> Data {
     var data = Data(count: Int(byteCount))
     let count = try data.withUnsafeMutableBytes { try readBytes(at: 0, into: $0) }
-    #expect(count == data.count)
+    expectEqual(count, data.count)
     return data
   }
 }
@@ -102,8 +102,9 @@ extension SoundFile {
     // 7 file types and their encodings: u8 s8 s16 s24 s32 f32 f64, little- and big-endian.
     let counts = Dictionary(grouping: Shape.all.filter { $0.channels == 2 }, by: \.container)
       .mapValues(\.count)
-    #expect(
-      counts == [
+    expectEqual(
+      counts,
+      [
         .wave: 6, .rf64: 6, .wave64: 6, .aiff: 4, .aifc: 8, .caf: 11, .next: 6,
       ])
   }
@@ -117,13 +118,13 @@ extension SoundFile {
     let half = samples.count / 3
     try write(samples.prefix(half), to: file, at: 0)
     try write(samples.dropFirst(half), to: file, at: Int64(half))
-    #expect(try file.contents() == samples, "it can be read while it is written")
+    try expectEqual(file.contents(), samples, "it can be read while it is written")
     try file.close()
 
     let again = try SoundFile(path: path)
-    #expect(again.format == shape.format() && again.container == shape.container)
-    #expect(again.frames == 1001 && !again.isTruncated)
-    #expect(try again.contents() == samples)
+    expectTrue(again.format == shape.format() && again.container == shape.container)
+    expectTrue(again.frames == 1001 && !again.isTruncated)
+    try expectEqual(again.contents(), samples)
 
     // ffmpeg and libsndfile read the same samples.
     let width = shape.coding.bytes == 1 ? "" : shape.isBigEndian ? "be" : "le"
@@ -136,10 +137,11 @@ extension SoundFile {
       ])
     // It prints this for its own CAF and Wave64 files, too.
     let guess = "Estimating duration from bitrate, this may be inaccurate\n"
-    #expect(decoded.errors == "" || decoded.errors.hasSuffix("] \(guess)"), "\(decoded.errors)")
-    #expect(decoded.output == samples)
+    expectTrue(decoded.errors == "" || decoded.errors.hasSuffix("] \(guess)"), "\(decoded.errors)")
+    expectEqual(decoded.output, samples)
     let info = try tool("sndfile-info", [path])
-    #expect(info.text.contains("Frames      : 1001") && !info.text.contains("***"), "\(info.text)")
+    expectTrue(
+      info.text.contains("Frames      : 1001") && !info.text.contains("***"), "\(info.text)")
   }
 
   @Test(arguments: Shape.all.filter { [.wave, .aiff, .next].contains($0.container) })
@@ -152,7 +154,7 @@ extension SoundFile {
     try file.close()
     let order = shape.isBigEndian ? "-B" : "-L"
     let decoded = try tool("sox", [path, "-t", "raw", order, "-"])
-    #expect(decoded.errors == "" && decoded.output == samples)
+    expectTrue(decoded.errors == "" && decoded.output == samples)
   }
 
   /// Little-endian NeXT files: Cuejack does not create them, but can change them.
@@ -162,17 +164,17 @@ extension SoundFile {
       + [2, 0, 0, 0] + Array("note".utf8)
     let store = MemoryStore(Data(head + [1, 0, 2, 0, 3, 0, 4, 0]))
     let file = try SoundFile(store)
-    #expect(file.container == .next && !file.format.isBigEndian && file.frames == 2)
+    expectTrue(file.container == .next && !file.format.isBigEndian && file.frames == 2)
     try file.write([5, 0, 6, 0, 7, 0, 8, 0], at: 4)
     try file.close()
     var expected = head
     expected[8] = 12
-    #expect([UInt8](store.data) == expected + [1, 0, 2, 0, 5, 0, 6, 0, 7, 0, 8, 0])
+    expectEqual([UInt8](store.data), expected + [1, 0, 2, 0, 5, 0, 6, 0, 7, 0, 8, 0])
     let again = try SoundFile(store)
-    #expect(again.frames == 3 && !again.format.isBigEndian && !again.isTruncated)
+    expectTrue(again.frames == 3 && !again.format.isBigEndian && !again.isTruncated)
     let path = try folder.write(store.data, to: "a.au")
     let decoded = try tool("sox", ["-t", "au", path, "-t", "raw", "-L", "-"])
-    #expect([UInt8](decoded.output) == [1, 0, 2, 0, 5, 0, 6, 0, 7, 0, 8, 0])
+    expectEqual([UInt8](decoded.output), [1, 0, 2, 0, 5, 0, 6, 0, 7, 0, 8, 0])
   }
 
   // MARK: Damaged files
@@ -180,7 +182,7 @@ extension SoundFile {
   /// A damaged file is refused, or can be read, changed and written again.
   @Test(arguments: Container.allCases.filter(\.holdsPCM))
   func damageIsNoDanger(container: Container) throws {
-    let shape = try #require(
+    let shape = try require(
       Shape.all.first { $0.container == container && $0.coding == .s16 && $0.channels == 2 })
     let store = MemoryStore()
     let file = try SoundFile.create(in: store, container: container, format: shape.format())
@@ -218,14 +220,14 @@ extension SoundFile {
       if round % 2 == 0 { try? file.optimize() }
       try? file.close()
     }
-    #expect(opened > 20)
+    expectTrue(opened > 20)
   }
 
   // MARK: Writing
 
   @Test(arguments: Container.allCases.filter(\.holdsPCM))
   func soundIsWrittenAnywhere(container: Container) throws {
-    let shape = try #require(Shape.all.first { $0.container == container && $0.coding == .s24 })
+    let shape = try require(Shape.all.first { $0.container == container && $0.coding == .s24 })
     let store = MemoryStore()
     let file = try SoundFile.create(in: store, container: container, format: shape.format())
     var expected = Data(count: 600)
@@ -237,7 +239,7 @@ extension SoundFile {
       expected.append(Data(count: end - expected.count))
       expected.replaceSubrange(position..<position + samples.count, with: samples)
       try write(samples, to: file, at: Int64(position))
-      #expect(try file.contents() == expected)
+      try expectEqual(file.contents(), expected)
     }
     try file.close()
     #expect(throws: SoundFileError.self) { try write(samples, to: file, at: 0) }
@@ -246,8 +248,8 @@ extension SoundFile {
     try write(samples, to: again, at: again.byteCount)
     try again.close()
     let last = try SoundFile(store)
-    #expect(try last.contents() == expected + samples)
-    #expect(!last.isTruncated && last.format == shape.format())
+    try expectEqual(last.contents(), expected + samples)
+    expectTrue(!last.isTruncated && last.format == shape.format())
   }
 
   @Test func silenceOfUnsignedSamplesIsTheirMiddle() throws {
@@ -255,12 +257,12 @@ extension SoundFile {
       sampleRate: 8000, channels: 1, kind: .unsignedInteger, bitsPerSample: 8)
     let file = try SoundFile.create(in: MemoryStore(), container: .wave, format: format)
     try file.write([1, 2], at: 3)
-    #expect(try file.contents() == Data([128, 128, 128, 1, 2]))
+    try expectEqual(file.contents(), Data([128, 128, 128, 1, 2]))
   }
 
   @Test(arguments: ["a.wav", "a.aiff", "a.aifc", "a.au", "l.caf", "a.w64", "a.rf64"])
   func filesOfOthersAreGoneOnWith(name: String) throws {
-    let recipe = try #require(recipes.first { $0.name == name && $0.coding == .s16 })
+    let recipe = try require(recipes.first { $0.name == name && $0.coding == .s16 })
     let path = try recipe.make(in: folder)
     let file = try SoundFile(FileStore(path: path, isWritable: true))
     let chunks = file.chunkIDs
@@ -270,20 +272,20 @@ extension SoundFile {
     var expected = recipe.bytes + recipe.bytes
     expected.replaceSubrange(8..<12, with: recipe.bytes.prefix(4))
     let again = try SoundFile(path: path)
-    #expect(try again.contents() == expected && again.chunkIDs == chunks)
+    expectTrue(try again.contents() == expected && again.chunkIDs == chunks)
     let info = try tool("sndfile-info", [path])
-    #expect(info.text.contains("Frames      : 2000"), "\(info.text)")
+    expectTrue(info.text.contains("Frames      : 2000"), "\(info.text)")
     let width = recipe.isBigEndian ? "be" : "le"
     let decoded = try tool(
       "ffmpeg", ["-v", "error", "-i", path, "-f", "s16\(width)", "-c:a", "pcm_s16\(width)", "-"])
-    #expect(decoded.output == expected && decoded.errors == "")
+    expectTrue(decoded.output == expected && decoded.errors == "")
   }
 
   // MARK: Kills and full disks
 
   @Test(arguments: Container.allCases.filter(\.holdsPCM))
   func whatWasWrittenBeforeAKillIsThere(container: Container) throws {
-    let shape = try #require(
+    let shape = try require(
       Shape.all.first { $0.container == container && $0.coding == .s16 && $0.channels == 2 })
     let store = MemoryStore()
     let file = try SoundFile.create(in: store, container: container, format: shape.format())
@@ -297,32 +299,32 @@ extension SoundFile {
       // The remaining file can be opened and misses at most the last second.
       if written % (10 * part) == 0 {
         let left = try SoundFile(MemoryStore(store.data))
-        #expect(!left.isTruncated)
-        #expect(try left.contents() == samples.prefix(Int(left.byteCount)))
+        expectTrue(!left.isTruncated)
+        try expectEqual(left.contents(), samples.prefix(Int(left.byteCount)))
       }
     }
     let second = try SoundFile(MemoryStore(store.data))
-    #expect(second.frames == 44_100, "a second of sound sets the sizes")
+    expectEqual(second.frames, 44_100, "a second of sound sets the sizes")
     try write(samples.prefix(part), to: file, at: Int64(samples.count))
     try file.checkpoint()
-    #expect(try SoundFile(MemoryStore(store.data)).frames == 45_100)
+    try expectEqual(SoundFile(MemoryStore(store.data)).frames, 45_100)
     file.defersSizes = false
     try write(samples.prefix(4), to: file, at: Int64(samples.count + part))
-    #expect(try SoundFile(MemoryStore(store.data)).frames == 45_101)
+    try expectEqual(SoundFile(MemoryStore(store.data)).frames, 45_101)
   }
 
   @Test(arguments: Container.allCases.filter(\.holdsPCM))
   func aFullDiskKeepsWhatFits(container: Container) throws {
-    let shape = try #require(
+    let shape = try require(
       Shape.all.first { $0.container == container && $0.coding == .s16 && $0.channels == 2 })
     let store = MemoryStore()
     store.room = 10_001
     let file = try SoundFile.create(in: store, container: container, format: shape.format())
     let samples = shape.samples(10_000)
     let error = #expect(throws: SoundFileError.self) { try write(samples, to: file, at: 0) }
-    #expect(error?.kind == .noRoom)
+    expectEqual(error?.kind, .noRoom)
     let kept = file.frames
-    #expect(kept > 2_400)
+    expectTrue(kept > 2_400)
     if file.hasChunks { try file.setChunk("test", [UInt8](repeating: 1, count: 200)) }
     // There is no room for the end; the audio data is complete.
     if file.hasChunks {
@@ -331,8 +333,8 @@ extension SoundFile {
       try file.close()
     }
     let left = try SoundFile(MemoryStore(store.data))
-    #expect(left.frames == kept && !left.isTruncated)
-    #expect(try left.contents() == samples.prefix(Int(kept) * 4))
+    expectTrue(left.frames == kept && !left.isTruncated)
+    try expectEqual(left.contents(), samples.prefix(Int(kept) * 4))
   }
 
   @Test func aFileThatVanishesIsNoticed() throws {
@@ -343,8 +345,8 @@ extension SoundFile {
     try write(shape.samples(100), to: file, at: 0)
     try FileManager.default.removeItem(atPath: path)
     let error = #expect(throws: SoundFileError.self) { try file.checkpoint() }
-    #expect(error?.kind == .vanished)
-    #expect(error?.description == "\(path): the file was deleted while it was written")
+    expectEqual(error?.kind, .vanished)
+    expectEqual(error?.description, "\(path): the file was deleted while it was written")
   }
 
   // MARK: Long files
@@ -354,19 +356,19 @@ extension SoundFile {
     let path = folder.file("long.wav")
     let file = try SoundFile.create(
       path: path, container: .wave, format: shape.format(), isReplacing: false)
-    #expect(file.container == .wave)
+    expectEqual(file.container, .wave)
     // A gap takes no space on the disk.
     let samples = shape.samples(100)
     let start = Int64(UInt32.max) + 1
     try write(samples, to: file, at: start)
     try file.close()
-    #expect(file.container == .rf64)
+    expectEqual(file.container, .rf64)
     let again = try SoundFile(path: path)
-    #expect(again.container == .rf64 && again.byteCount == start + 400 && !again.isTruncated)
+    expectTrue(again.container == .rf64 && again.byteCount == start + 400 && !again.isTruncated)
     let probe = try tool(
       "ffprobe", ["-v", "error", "-show_entries", "stream=duration_ts", "-of", "csv=p=0", path])
-    #expect(probe.text == "\((start + 400) / 4)\n" && probe.errors == "")
-    #expect(try tool("sndfile-info", [path]).text.contains("Frames      : \((start + 400) / 4)"))
+    expectTrue(probe.text == "\((start + 400) / 4)\n" && probe.errors == "")
+    expectTrue(try tool("sndfile-info", [path]).text.contains("Frames      : \((start + 400) / 4)"))
   }
 
   @Test func otherKindsEndWhereTheirSizesDo() throws {
@@ -378,7 +380,7 @@ extension SoundFile {
       let error = #expect(throws: SoundFileError.self) {
         try write(shape.samples(1), to: file, at: Int64(UInt32.max))
       }
-      #expect(error?.kind == .tooLong && file.frames == 0)
+      expectTrue(error?.kind == .tooLong && file.frames == 0)
     }
     // WAVE files of other programs have no room for the sizes of a long file.
     let path = try Recipe(.sndfile, "a.wav", .s16).make(in: folder)
@@ -386,7 +388,7 @@ extension SoundFile {
     let error = #expect(throws: SoundFileError.self) {
       try write(Data(count: 4), to: file, at: Int64(UInt32.max))
     }
-    #expect(error?.kind == .tooLong && file.frames == 1000)
+    expectTrue(error?.kind == .tooLong && file.frames == 1000)
   }
 
   // MARK: Creating files
@@ -397,11 +399,11 @@ extension SoundFile {
     let error = #expect(throws: SoundFileError.self) {
       try SoundFile.create(path: path, container: .wave, format: format, isReplacing: true)
     }
-    #expect(
-      error?.description
-        == "\(path): 16-bit signed integers, big-endian, in 2 channels at 44100.0 Hz "
+    expectEqual(
+      error?.description,
+      "\(path): 16-bit signed integers, big-endian, in 2 channels at 44100.0 Hz "
         + "in WAVE files cannot be written")
-    #expect(!FileManager.default.fileExists(atPath: path))
+    expectTrue(!FileManager.default.fileExists(atPath: path))
   }
 
   @Test func filesAreReplacedOnlyIfAsked() throws {
@@ -410,15 +412,15 @@ extension SoundFile {
     let error = #expect(throws: SoundFileError.self) {
       try SoundFile.create(path: path, container: .wave, format: format, isReplacing: false)
     }
-    #expect(error?.kind == .exists)
-    #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data([1, 2, 3]))
+    expectEqual(error?.kind, .exists)
+    try expectEqual(Data(contentsOf: URL(fileURLWithPath: path)), Data([1, 2, 3]))
     try SoundFile.create(path: path, container: .wave, format: format, isReplacing: true).close()
-    #expect(try SoundFile(path: path).frames == 0)
+    try expectEqual(SoundFile(path: path).frames, 0)
     let noFolder = #expect(throws: SoundFileError.self) {
       try SoundFile.create(
         path: folder.file("none/a.wav"), container: .wave, format: format, isReplacing: true)
     }
-    #expect(noFolder?.kind == .cannotWrite("there is no such folder"))
+    expectEqual(noFolder?.kind, .cannotWrite("there is no such folder"))
   }
 
   @Test func aFolderThatMayNotBeWrittenSaysSo() throws {
@@ -435,16 +437,16 @@ extension SoundFile {
     let error = #expect(throws: SoundFileError.self) {
       try SoundFile.create(path: new, container: .wave, format: format, isReplacing: true)
     }
-    #expect(error?.description == "\(new): the file cannot be written: you may not write here")
+    expectEqual(error?.description, "\(new): the file cannot be written: you may not write here")
     let opening = #expect(throws: SoundFileError.self) {
       try FileStore(path: path, isWritable: true)
     }
-    #expect(opening?.kind == .mayNotWrite)
+    expectEqual(opening?.kind, .mayNotWrite)
   }
 
   @Test(arguments: Container.allCases.filter(\.holdsPCM))
   func soundBeginsWhereItIsAsked(container: Container) throws {
-    let shape = try #require(
+    let shape = try require(
       Shape.all.first { $0.container == container && $0.coding == .s16 && $0.channels == 2 })
     let path = folder.file("a.\(container.extensions[0])")
     let file = try SoundFile.create(
@@ -452,9 +454,9 @@ extension SoundFile {
       dataAlignment: 4096)
     try write(shape.samples(100), to: file, at: 0)
     try file.close()
-    #expect(file.dataOffset == (container == .next ? 28 : 4096))
-    #expect(try SoundFile(path: path).contents() == shape.samples(100))
-    #expect(try tool("sndfile-info", [path]).text.contains("Frames      : 100"))
+    expectEqual(file.dataOffset, (container == .next ? 28 : 4096))
+    try expectEqual(SoundFile(path: path).contents(), shape.samples(100))
+    expectTrue(try tool("sndfile-info", [path]).text.contains("Frames      : 100"))
   }
 
   @Test(arguments: [Container.aiff, .aifc, .caf]) func ratesWithFractionsAreKept(
@@ -462,12 +464,12 @@ extension SoundFile {
   )
     throws
   {
-    let shape = try #require(
+    let shape = try require(
       Shape.all.first { $0.container == container && $0.coding == .s16 && $0.channels == 2 })
     let store = MemoryStore()
     try SoundFile.create(in: store, container: container, format: shape.format(rate: 44_099.5))
       .close()
-    #expect(try SoundFile(store).format.sampleRate == 44_099.5)
+    try expectEqual(SoundFile(store).format.sampleRate, 44_099.5)
   }
 
   @Test func fewerBitsThanBytesHoldAreKept() throws {
@@ -480,8 +482,8 @@ extension SoundFile {
       try file.write([0x10, 0x20, 0x30], at: 0)
       try file.close()
       let again = try SoundFile(store)
-      #expect(again.sourceBits == 20 && again.format.bitsPerSample == 24)
-      #expect(try again.contents() == Data([0x10, 0x20, 0x30]))
+      expectTrue(again.sourceBits == 20 && again.format.bitsPerSample == 24)
+      try expectEqual(again.contents(), Data([0x10, 0x20, 0x30]))
     }
   }
 }

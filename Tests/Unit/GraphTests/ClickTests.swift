@@ -48,12 +48,12 @@ import Testing
     chain.rig.settle()
     let heard = chain.rig.heard["out"]!
     let (step, silent) = clicks(heard)
-    #expect(step <= sineStep * 1.0001)
-    #expect(silent == 0)
+    expectTrue(step <= sineStep * 1.0001)
+    expectEqual(silent, 0)
     let wrong = heard.enumerated().count {
       !(abs($0.element - sine(256 + Int64($0.offset))) <= 1e-5)
     }
-    #expect(wrong == 0)
+    expectEqual(wrong, 0)
   }
 
   @Test func bypassingAndReplacingIsNotHeard() throws {
@@ -75,8 +75,8 @@ import Testing
     let wrong = heard.enumerated().count {
       !(abs($0.element - sine(256 + Int64($0.offset))) <= 1e-5)
     }
-    #expect(wrong == 0)
-    #expect(clicks(heard).silent == 0)
+    expectEqual(wrong, 0)
+    expectEqual(clicks(heard).silent, 0)
   }
 
   /// Different gains and latencies are crossfaded: no step exceeds that of the sine plus that of the
@@ -107,10 +107,10 @@ import Testing
       chain.rig.settle()
     }
     let (step, silent) = clicks(chain.rig.heard["out"]!)
-    #expect(step <= sineStep + 1.0 / 480 + 1e-5)
-    #expect(silent == 0)
+    expectTrue(step <= sineStep + 1.0 / 480 + 1e-5)
+    expectEqual(silent, 0)
     // The output is not silent throughout.
-    #expect(chain.rig.heard["out"]!.max()! > 0.7)
+    expectTrue(chain.rig.heard["out"]!.max()! > 0.7)
   }
 
   /// If two nodes are swapped, no running order contains both chains.
@@ -130,12 +130,12 @@ import Testing
     }
     // In between, the nodes run in parallel and are slightly louder.
     let (step, silent) = clicks(chain.rig.heard["out"]!)
-    #expect(step <= sineStep * 1.3 + 1.0 / 480)
-    #expect(silent == 0)
+    expectTrue(step <= sineStep * 1.3 + 1.0 / 480)
+    expectEqual(silent, 0)
     chain.rig.forget()
     let begin = chain.rig.frame
     chain.rig.run(64)
-    #expect(chain.rig.heard["out"] == (begin..<begin + 64).map(sine))
+    expectEqual(chain.rig.heard["out"], (begin..<begin + 64).map(sine))
   }
 
   /// During a fade, the gain is a linear function of the frame.
@@ -149,7 +149,7 @@ import Testing
     try rig.graph.connect(one, to: output, gain: 0.5)
     let heard = rig.listen(640)
     for frame in 0..<640 {
-      #expect(abs(heard[frame] - max(0.5, 1 - 0.5 * Float(frame) / 480)) < 1e-6)
+      expectTrue(abs(heard[frame] - max(0.5, 1 - 0.5 * Float(frame) / 480)) < 1e-6)
     }
   }
 }

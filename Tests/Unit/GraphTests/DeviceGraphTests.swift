@@ -71,13 +71,13 @@ private final class Slow: TestNode, @unchecked Sendable {
       try wiring.connect(mixer, to: output)
     }
     try graph.run(on: device)
-    #expect(server.clients[0].outputs.map(\.name) == ["main"])
+    expectEqual(server.clients[0].outputs.map(\.name), ["main"])
     try voice((0..<300).map { Float($0) }) { first in
       try voice((0..<300).map { Float(1000 * $0) }) { second in
         for (memory, id) in [(first, a), (second, b)] {
           let names = try device.attach(
             memory, owner: owner, destinations: graph.inputPorts(of: id))
-          #expect(names.isEmpty)
+          expectTrue(names.isEmpty)
           try device.holding(memory) {
             memory.voice.pointee.start(at: StartPoint(.frame(100)))
           }
@@ -86,17 +86,17 @@ private final class Slow: TestNode, @unchecked Sendable {
         let expected = (0..<512).map { (frame: Int) -> Float in
           frame < 100 || frame >= 400 ? 0 : Float(frame - 100) * 1000.5
         }
-        #expect(server.clients[0].samples == [expected])
+        expectEqual(server.clients[0].samples, [expected])
         // The ports belong to the graph: a removed voice leaves silence at once.
         device.detach(first)
         server.cycle(frames: 64)
-        #expect(server.clients[0].samples[0].suffix(64).allSatisfy { $0 == 0 })
+        expectTrue(server.clients[0].samples[0].suffix(64).allSatisfy { $0 == 0 })
         device.detach(second)
       }
     }
-    #expect(!server.clients[0].isClosed)
+    expectTrue(!server.clients[0].isClosed)
     graph.stop()
-    #expect(server.clients[0].isClosed)
+    expectTrue(server.clients[0].isClosed)
   }
 
   /// A voice's last samples are heard once, even if nothing writes to the source in the next cycle.
@@ -110,7 +110,7 @@ private final class Slow: TestNode, @unchecked Sendable {
       server.cycle(frames: 128)
     }
     let heard = server.clients[0].samples[0]
-    #expect(heard == Array(repeating: 1, count: 128) + Array(repeating: 0, count: 128))
+    expectEqual(heard, Array(repeating: 1, count: 128) + Array(repeating: 0, count: 128))
     graph.stop()
   }
 
@@ -128,7 +128,7 @@ private final class Slow: TestNode, @unchecked Sendable {
       server.cycle(frames: 128)
     }
     let heard = server.clients[0].samples[0]
-    #expect(heard == Array(repeating: 1, count: 128) + Array(repeating: 0, count: 256))
+    expectEqual(heard, Array(repeating: 1, count: 128) + Array(repeating: 0, count: 256))
     graph.stop()
   }
 
@@ -142,22 +142,22 @@ private final class Slow: TestNode, @unchecked Sendable {
     let client = server.clients[0]
     server.cycle(frames: 64)
     let output = try graph.addOutputs(named: "out", audio: ["out_l"])
-    #expect(client.outputs.map(\.name) == ["out_l"])
+    expectEqual(client.outputs.map(\.name), ["out_l"])
     server.cycle(frames: 64)
-    #expect(client.samples[0] == Array(repeating: 0, count: 64))
+    expectEqual(client.samples[0], Array(repeating: 0, count: 64))
     try graph.connect(input, to: output)
     for _ in 0..<10 { server.cycle(frames: 64) }
-    #expect(client.samples[0].suffix(64) == (704..<768).map { name($0) }[...])
+    expectEqual(client.samples[0].suffix(64), (704..<768).map { name($0) }[...])
     try graph.remove(output)
     // The output fades, is silent for a whole cycle, and is removed.
     while !client.outputs[0].isRemoved {
       server.cycle(frames: 64)
       device.deliverEvents()
-      try #require(server.counter < 100_000)
+      try require(server.counter < 100_000)
     }
-    #expect(client.samples.isEmpty)
-    #expect(client.outputs[0].samples.suffix(64) == Array(repeating: 0, count: 64)[...])
-    #expect(graph.isSettled)
+    expectTrue(client.samples.isEmpty)
+    expectEqual(client.outputs[0].samples.suffix(64), Array(repeating: 0, count: 64)[...])
+    expectTrue(graph.isSettled)
     #expect(throws: HostError.portNameTaken("in_l")) {
       _ = try graph.addOutputs(named: "again", audio: ["in_l"])
     }
@@ -174,7 +174,7 @@ private final class Slow: TestNode, @unchecked Sendable {
     #expect(throws: HostError.server(.cannotAddPort(name: "r", client: "graph"))) {
       try graph.run(on: device)
     }
-    #expect(server.clients[0].isClosed)
+    expectTrue(server.clients[0].isClosed)
   }
 
   /// If one port of a node cannot be registered, the earlier ones are unregistered.
@@ -190,12 +190,12 @@ private final class Slow: TestNode, @unchecked Sendable {
       _ = try graph.addOutputs(named: "more", audio: ["l", "r"])
     }
     let client = server.clients[0]
-    #expect(client.outputs.map(\.name) == ["main", "l"])
-    #expect(client.outputs.map(\.isRemoved) == [false, true])
+    expectEqual(client.outputs.map(\.name), ["main", "l"])
+    expectEqual(client.outputs.map(\.isRemoved), [false, true])
     server.portLimit = 10
     _ = try graph.addOutputs(named: "more", audio: ["l", "r"])
     server.cycle(frames: 64)
-    #expect(client.samples.map(\.count) == [128, 64, 64])
+    expectEqual(client.samples.map(\.count), [128, 64, 64])
     graph.stop()
   }
 
@@ -226,9 +226,9 @@ private final class Slow: TestNode, @unchecked Sendable {
       device.detach(memory)
     }
     let heard = server.clients[1].samples[0]
-    #expect(heard[..<8192].allSatisfy { $0 == 1 })
-    #expect(heard[8192..<24576].allSatisfy { $0 == 0 })
-    #expect(heard[24576...].allSatisfy { $0 == 1 })
+    expectTrue(heard[..<8192].allSatisfy { $0 == 1 })
+    expectTrue(heard[8192..<24576].allSatisfy { $0 == 0 })
+    expectTrue(heard[24576...].allSatisfy { $0 == 1 })
     graph.stop()
   }
 
@@ -245,13 +245,13 @@ private final class Slow: TestNode, @unchecked Sendable {
     try graph.run(on: device)
     node.isSlow.store(true, ordering: .releasing)
     server.changePeriod(to: 1024)
-    #expect(!node.prepared.contains { $0.frames == 1024 })
+    expectTrue(!node.prepared.contains { $0.frames == 1024 })
     node.isSlow.store(false, ordering: .releasing)
     let isReady = waits {
       device.deliverEvents()
       return node.longest.load(ordering: .acquiring) == 1024
     }
-    #expect(isReady)
+    expectTrue(isReady)
     graph.stop()
   }
 
@@ -269,24 +269,24 @@ private final class Slow: TestNode, @unchecked Sendable {
     server.hears = { frame, _ in name(Int64(frame)) }
     try graph.run(on: device)
     server.cycle(frames: 64)
-    #expect(server.clients[0].samples[0] == (0..<64).map { name($0) })
+    expectEqual(server.clients[0].samples[0], (0..<64).map { name($0) })
     try graph.connect(gainID, to: output, gain: 0.5)
     server.cycle(frames: 64)
     server.goAway()
-    #expect(waits { device.isLost && server.attempts > 0 })
-    #expect(graph.report.isServerGone)
-    #expect(graph.report.headline.hasSuffix("; the server is gone, and waited for"))
+    expectTrue(waits { device.isLost && server.attempts > 0 })
+    expectTrue(graph.report.isServerGone)
+    expectTrue(graph.report.headline.hasSuffix("; the server is gone, and waited for"))
     // Edits are accepted while the server is gone.
     try graph.connect(input, to: output, gain: 2)
     server.comeBack(sampleRate: rate, counter: 5000)
-    #expect(waits { device.restarts == 1 && !device.isLost })
-    #expect(gain.prepared.map(\.rate) == [48000, 48000] + (rate == 48000 ? [] : [rate]))
+    expectTrue(waits { device.restarts == 1 && !device.isLost })
+    expectEqual(gain.prepared.map(\.rate), [48000, 48000] + (rate == 48000 ? [] : [rate]))
     let client = server.clients[server.clients.count - 1]
-    #expect(client.outputs.map(\.name) == ["out_l"])
-    #expect(client.inputs.map(\.name) == ["in_l"])
-    #expect(!graph.report.isServerGone && graph.report.sampleRate == rate)
+    expectEqual(client.outputs.map(\.name), ["out_l"])
+    expectEqual(client.inputs.map(\.name), ["in_l"])
+    expectTrue(!graph.report.isServerGone && graph.report.sampleRate == rate)
     server.cycle(frames: 64)
-    #expect(client.samples[0] == (5000..<5064).map { 2.5 * name($0) })
+    expectEqual(client.samples[0], (5000..<5064).map { 2.5 * name($0) })
     graph.stop()
   }
 
@@ -323,7 +323,7 @@ private final class Slow: TestNode, @unchecked Sendable {
       server.cycle(frames: 64)
       device.deliverEvents()
     }
-    #expect(graph.wires == [Wire(from: input, to: output): 1])
+    expectEqual(graph.wires, [Wire(from: input, to: output): 1])
     graph.stop()
   }
 }

@@ -41,7 +41,7 @@ final class EventSink: TestNode, @unchecked Sendable {
     var offset = cue_rt_first_event()
     while let event = cue_rt_event_at(sequence, offset) {
       offset = cue_rt_event_after(event, offset)
-      #expect(event.pointee.time.frames < Int64(block.frames))
+      expectTrue(event.pointee.time.frames < Int64(block.frames))
       lock.withLock {
         $0.append(
           Heard(
@@ -99,11 +99,11 @@ private final class LateEvents: TestNode, @unchecked Sendable {
     try rig.graph.connect(Wire(from: b, to: sinkID, isEvent: true))
     rig.begin()
     rig.run(1024, period: period)
-    #expect(
-      sink.heard
-        == heard([
-          (0, 1), (5, 11), (10, 2), (10, 12), (63, 3), (64, 4), (64, 13), (499, 14), (500, 5),
-        ]))
+    expectEqual(
+      sink.heard,
+      heard([
+        (0, 1), (5, 11), (10, 2), (10, 12), (63, 3), (64, 4), (64, 13), (499, 14), (500, 5),
+      ]))
   }
 
   /// Events are delayed as much as the sound of a parallel path.
@@ -119,7 +119,7 @@ private final class LateEvents: TestNode, @unchecked Sendable {
     try rig.graph.connect(Wire(from: late, to: sinkID, isEvent: true))
     rig.begin()
     rig.run(1024, period: period)
-    #expect(sink.heard == heard([(100, 1), (110, 2), (163, 3), (164, 4), (600, 5)]))
+    expectEqual(sink.heard, heard([(100, 1), (110, 2), (163, 3), (164, 4), (600, 5)]))
   }
 
   /// A node that writes no sequence has no events. A bypassed node passes its input events on.
@@ -133,10 +133,10 @@ private final class LateEvents: TestNode, @unchecked Sendable {
     try rig.graph.connect(Wire(from: late, to: sinkID, isEvent: true))
     rig.begin()
     rig.run(100)
-    #expect(sink.heard.isEmpty)
+    expectTrue(sink.heard.isEmpty)
     try rig.graph.setBypassed(late, true)
     rig.run(200)
-    #expect(sink.heard.filter { $0.byte < 0x80 } == heard([(200, 3)]))
+    expectEqual(sink.heard.filter { $0.byte < 0x80 }, heard([(200, 3)]))
   }
 
   /// When a wire is removed, the sender cannot end its notes any more.
@@ -150,20 +150,19 @@ private final class LateEvents: TestNode, @unchecked Sendable {
     try rig.graph.connect(Wire(from: other, to: sinkID, isEvent: true))
     rig.begin()
     rig.run(128)
-    #expect(sink.heard == heard([(10, 0x3c)]))
+    expectEqual(sink.heard, heard([(10, 0x3c)]))
     // Another wire that stays, and unrelated edits, end no notes.
     let mixer = rig.graph.addMixer(named: "mixer", channels: 1)
     try rig.graph.connect(mixer, to: rig.graph.addMixer(named: "next", channels: 1))
     rig.settle()
-    #expect(sink.heard.count == 1)
+    expectEqual(sink.heard.count, 1)
     let begin = rig.frame
     try rig.graph.disconnect(Wire(from: source, to: sinkID, isEvent: true))
     rig.run(640)
     rig.settle()
     // Two controllers on each channel, once.
-    #expect(
-      sink.heard.dropFirst()
-        == heard((0..<32).map { (begin, 0xb0 | UInt8($0 / 2)) })[...])
+    expectEqual(
+      sink.heard.dropFirst(), heard((0..<32).map { (begin, 0xb0 | UInt8($0 / 2)) })[...])
   }
 
   /// Controllers come by an input of their own, delayed like the sound. A bypass does not pass them on,
@@ -180,23 +179,23 @@ private final class LateEvents: TestNode, @unchecked Sendable {
     try rig.graph.connect(late, to: listener)
     rig.begin()
     rig.run(64)
-    #expect(node.blocks == 0)
+    expectEqual(node.blocks, 0)
     try rig.graph.edit { wiring throws(HostError) in
       try wiring.connectControllers(source, 0, to: listener)
     }
     rig.run(640)
     rig.settle()
-    #expect(node.blocks > 0 && node.heard == heard([(300, 3)]))
+    expectTrue(node.blocks > 0 && node.heard == heard([(300, 3)]))
     try rig.graph.setBypassed(listener, true)
     rig.run(640)
-    #expect(sink.heard.filter { $0.byte < 0x80 }.isEmpty)
-    #expect(
+    expectTrue(sink.heard.filter { $0.byte < 0x80 }.isEmpty)
+    expectTrue(
       rig.graph.description.contains("controllers ← source (1) 1"), "\(rig.graph.description)")
     let count = node.heard.count
     try rig.graph.disconnect(Wire(from: source, 0, to: listener, 1, isEvent: true))
     rig.run(640)
     rig.settle()
-    #expect(node.heard.count == count)
+    expectEqual(node.heard.count, count)
     // Other nodes have no such input.
     #expect(
       throws: HostError.noSuchPort(node: "sink", kind: .eventInput, number: 2)
@@ -220,8 +219,8 @@ private final class LateEvents: TestNode, @unchecked Sendable {
     rig.cycle(512)
     let lost = try rig.graph.lostEvents(of: sinkID)
     // The number of 24-byte events that fit into 32 KiB.
-    #expect(sink.heard.count == (32768 - 16) / 24)
-    #expect(lost > 0)
-    #expect(sink.heard.map(\.frame) == sink.heard.map(\.frame).sorted())
+    expectEqual(sink.heard.count, (32768 - 16) / 24)
+    expectTrue(lost > 0)
+    expectEqual(sink.heard.map(\.frame), sink.heard.map(\.frame).sorted())
   }
 }

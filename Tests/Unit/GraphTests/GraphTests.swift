@@ -19,7 +19,7 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     try rig.graph.connect(input, to: output)
     rig.plays = { _, frame in number(frame) }
     rig.begin()
-    #expect(rig.listen(300, period: 100) == (0..<300).map { number($0) })
+    expectEqual(rig.listen(300, period: 100), (0..<300).map { number($0) })
   }
 
   @Test func anOutputToWhichNothingLeadsIsSilent() throws {
@@ -29,7 +29,7 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     try rig.graph.connect(Wire(from: input, to: output))
     rig.plays = { _, _ in 1 }
     rig.begin()
-    #expect(rig.listen(10, to: "other") == Array(repeating: 0, count: 10))
+    expectEqual(rig.listen(10, to: "other"), Array(repeating: 0, count: 10))
   }
 
   @Test func aMixerSumsWithGains() throws {
@@ -42,7 +42,7 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     try rig.graph.connect(Wire(from: b, to: mixer), gain: 2)
     try rig.graph.connect(mixer, to: output)
     rig.begin()
-    #expect(rig.listen(100) == (0..<100).map { number($0) / 2 + 2000 })
+    expectEqual(rig.listen(100), (0..<100).map { number($0) / 2 + 2000 })
   }
 
   @Test func channelsAreMixedUpAndDown() throws {
@@ -56,10 +56,10 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     try rig.graph.connect(three, to: output, gain: 0.5)
     rig.begin()
     rig.run(8)
-    #expect(rig.heard["l"] == Array(repeating: 4, count: 8))
-    #expect(rig.heard["r"] == Array(repeating: 4, count: 8))
-    #expect(rig.graph.wires[Wire(from: three, 2, to: output, 0)] == 0.25)
-    #expect(rig.graph.wires[Wire(from: three, 1, to: output, 1)] == 0.5)
+    expectEqual(rig.heard["l"], Array(repeating: 4, count: 8))
+    expectEqual(rig.heard["r"], Array(repeating: 4, count: 8))
+    expectEqual(rig.graph.wires[Wire(from: three, 2, to: output, 0)], 0.25)
+    expectEqual(rig.graph.wires[Wire(from: three, 1, to: output, 1)], 0.5)
   }
 
   // MARK: Refused edits
@@ -76,10 +76,10 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     #expect(throws: HostError.feedback(path: ["b", "b"])) {
       try rig.graph.connect(ids[1], to: ids[1])
     }
-    #expect(rig.graph.wires == before)
-    #expect(
-      HostError.feedback(path: ["c", "a", "c"]).description
-        == "that would feed back: “c” → “a” → “c”")
+    expectEqual(rig.graph.wires, before)
+    expectEqual(
+      HostError.feedback(path: ["c", "a", "c"]).description, "that would feed back: “c” → “a” → “c”"
+    )
   }
 
   @Test func whatIsNotThereIsNamed() throws {
@@ -109,9 +109,9 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     let bad = Gain("bad")
     bad.refuses = true
     #expect(throws: HostError.unknownPlugin(uri: "bad")) { _ = try rig.graph.add(bad) }
-    #expect(
-      HostError.noSuchPort(node: "b", kind: .eventInput, number: 1).description
-        == "“b” has no event input 1")
+    expectEqual(
+      HostError.noSuchPort(node: "b", kind: .eventInput, number: 1).description,
+      "“b” has no event input 1")
   }
 
   /// Several edits are applied together or not at all.
@@ -125,7 +125,7 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
         try wiring.connect(b, to: a)
       }
     }
-    #expect(rig.graph.wires.isEmpty)
+    expectTrue(rig.graph.wires.isEmpty)
   }
 
   // MARK: Delay compensation
@@ -144,8 +144,8 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     }
     rig.begin()
     rig.run(200)
-    #expect(rig.listen(300) == (200..<500).map { 3 * number($0 - 100) })
-    #expect(try rig.graph.latency(of: output) == 100)
+    expectEqual(rig.listen(300), (200..<500).map { 3 * number($0 - 100) })
+    try expectEqual(rig.graph.latency(of: output), 100)
     // The latency changes while the node runs.
     for frames in [250, 3, 0, 700] {
       slow.change(to: frames)
@@ -154,8 +154,8 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
       rig.run(1024)
       let begin = rig.frame
       let latency = Int64(max(100, frames))
-      #expect(rig.listen(64) == (begin..<begin + 64).map { 3 * number($0 - latency) })
-      #expect(try rig.graph.latency(of: output) == Int(latency))
+      expectEqual(rig.listen(64), (begin..<begin + 64).map { 3 * number($0 - latency) })
+      try expectEqual(rig.graph.latency(of: output), Int(latency))
     }
   }
 
@@ -176,7 +176,7 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
       // Nothing else is audible at any time.
       for (i, sample) in rig.listen(960).enumerated() {
         let right = 2 * number(begin + Int64(i) - 50)
-        #expect(abs(sample - right) <= right * 1e-6)
+        expectTrue(abs(sample - right) <= right * 1e-6)
       }
       rig.settle()
     }
@@ -207,8 +207,8 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
       return rig.heard["out"]!
     }
     let whole = try listen(1000, 1000)
-    #expect(try listen(blockFrames, 1000) == whole)
-    #expect(try listen(1000, blockFrames) == whole)
+    try expectEqual(listen(blockFrames, 1000), whole)
+    try expectEqual(listen(1000, blockFrames), whole)
   }
 
   @Test func aCycleThatComesTwiceIsPlayedOnce() throws {
@@ -223,7 +223,7 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     rig.run(64)
     rig.frame -= 64
     rig.cycle(64)
-    #expect(rig.listen(64) == (64..<128).map { $0 < 100 ? 0 : number($0 - 100) })
+    expectEqual(rig.listen(64), (64..<128).map { $0 < 100 ? 0 : number($0 - 100) })
   }
 
   @Test func nodesAreMadeReadyAgainForAnotherRateAndLongerBlocks() throws {
@@ -239,16 +239,16 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
       try wiring.connect(badID, to: output)
     }
     rig.begin()
-    #expect(rig.listen(100) == Array(repeating: 7, count: 100))
+    expectEqual(rig.listen(100), Array(repeating: 7, count: 100))
     rig.graph.prepare(sampleRate: 48000, blockFrames: 32)
-    #expect(gain.prepared.count == 1)
+    expectEqual(gain.prepared.count, 1)
     rig.graph.prepare(sampleRate: 48000, blockFrames: 512)
     bad.refuses = true
     rig.graph.prepare(sampleRate: 96000, blockFrames: 128)
-    #expect(gain.prepared.map(\.rate) == [48000, 48000, 96000])
-    #expect(gain.prepared.map(\.frames) == [64, 512, 512])
+    expectEqual(gain.prepared.map(\.rate), [48000, 48000, 96000])
+    expectEqual(gain.prepared.map(\.frames), [64, 512, 512])
     // A node that cannot continue is bypassed.
-    #expect(rig.listen(1000, period: 500) == Array(repeating: 1, count: 1000))
+    expectEqual(rig.listen(1000, period: 500), Array(repeating: 1, count: 1000))
   }
 
   @Test func whileNodesAreMadeReadyThereIsSilence() throws {
@@ -258,9 +258,9 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     try rig.graph.connect(source, to: output)
     rig.begin()
     rig.graph.cycle.pointee.hold()
-    #expect(rig.listen(64) == Array(repeating: 0, count: 64))
+    expectEqual(rig.listen(64), Array(repeating: 0, count: 64))
     rig.graph.cycle.pointee.release()
-    #expect(rig.listen(64) == Array(repeating: 1, count: 64))
+    expectEqual(rig.listen(64), Array(repeating: 1, count: 64))
   }
 
   // MARK: Faulty nodes
@@ -273,16 +273,16 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     try rig.graph.connect(bad, to: output)
     rig.begin()
     rig.cycle(64)
-    #expect(rig.heard["out"] == (0..<64).map { [3, 5, 7].contains($0) ? 0 : 1 })
-    #expect(try rig.graph.badSamples(of: bad) == 3)
+    expectEqual(rig.heard["out"], (0..<64).map { [3, 5, 7].contains($0) ? 0 : 1 })
+    try expectEqual(rig.graph.badSamples(of: bad), 3)
     let largest = try rig.graph.add(Generator("largest") { _ in .greatestFiniteMagnitude })
     try rig.graph.edit { wiring throws(HostError) in
       try wiring.disconnect(Wire(from: bad, to: output))
       try wiring.connect(largest, to: output)
     }
     rig.settle()
-    #expect(rig.listen(8).allSatisfy { $0 == .greatestFiniteMagnitude })
-    #expect(try rig.graph.badSamples(of: largest) == 0)
+    expectTrue(rig.listen(8).allSatisfy { $0 == .greatestFiniteMagnitude })
+    try expectEqual(rig.graph.badSamples(of: largest), 0)
   }
 
   // MARK: Memory
@@ -302,14 +302,14 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
       rig.run(64)
       try rig.graph.remove(id, joins: true)
     }()
-    #expect(gone != nil)
+    expectTrue(gone != nil)
     rig.settle()
-    #expect(gone == nil)
-    #expect(rig.listen(64) == Array(repeating: 1, count: 64))
+    expectNil(gone)
+    expectEqual(rig.listen(64), Array(repeating: 1, count: 64))
   }
 
   @Test func aCycleNeitherAllocatesNorLocksNorRetains() throws {
-    try #require(cue_probe_works() || isSanitized)
+    try require(cue_probe_works() || isSanitized)
     let rig = Rig(blockFrames: 100)
     let input = try rig.graph.addInputs(named: "in", audio: ["in"])
     let bad = try rig.graph.add(Plain("bad", .nan))
@@ -338,8 +338,8 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
         cue_probe_enter()
         _ = cycle.pointee.cycle(frames: 256, at: frame, transport: cue_transport())
         let counts = cue_probe_leave()
-        #expect(counts.allocations == 0 && counts.frees == 0 && counts.locks == 0)
-        #expect(counts.retains == 0 && counts.releases == 0)
+        expectTrue(counts.allocations == 0 && counts.frees == 0 && counts.locks == 0)
+        expectTrue(counts.retains == 0 && counts.releases == 0)
         frame += 256
       }
       if round == 4 { rig.graph.cycle.pointee.release() }
@@ -361,33 +361,35 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     try rig.graph.connect(slow, to: output)
     try rig.graph.setBypassed(slow, true)
     let report = rig.graph.report
-    #expect(try GraphReport(json: report.json()) == report)
-    #expect(
-      rig.graph.description == """
-        1 in: JACK inputs, 1 out, 1 out for events
-        2 slow "one": node, 1 in, 1 out, takes 64 frames, bypassed
-            1 ← in (1) in_l
-        3 synth: node, 1 out, 1 in for events
-            1 ← in (1) keys, events
-        4 out: JACK outputs, 1 in, 64 frames late
-            out_l ← slow "one" (2) 1, held back 64 frames
-            out_l ← synth (3) 1 × 0.25, held back 64 frames
-        """)
-    #expect(
-      rig.graph.report.dot() == """
-        digraph {
-          rankdir=LR;
-          node [shape=box];
-          n1 [label="1 in"];
-          n2 [label="2 slow \\"one\\"\\n64 frames", style=dashed];
-          n3 [label="3 synth"];
-          n4 [label="4 out"];
-          n1 -> n2 [label="1 → 1"];
-          n1 -> n3 [style=dotted, label="1 → 1"];
-          n2 -> n4 [label="1 → 1\\n+ 64 frames"];
-          n3 -> n4 [label="1 → 1 × 0.25\\n+ 64 frames"];
-        }
-        """)
+    try expectEqual(GraphReport(json: report.json()), report)
+    expectEqual(
+      rig.graph.description,
+      """
+      1 in: JACK inputs, 1 out, 1 out for events
+      2 slow "one": node, 1 in, 1 out, takes 64 frames, bypassed
+          1 ← in (1) in_l
+      3 synth: node, 1 out, 1 in for events
+          1 ← in (1) keys, events
+      4 out: JACK outputs, 1 in, 64 frames late
+          out_l ← slow "one" (2) 1, held back 64 frames
+          out_l ← synth (3) 1 × 0.25, held back 64 frames
+      """)
+    expectEqual(
+      rig.graph.report.dot(),
+      """
+      digraph {
+        rankdir=LR;
+        node [shape=box];
+        n1 [label="1 in"];
+        n2 [label="2 slow \\"one\\"\\n64 frames", style=dashed];
+        n3 [label="3 synth"];
+        n4 [label="4 out"];
+        n1 -> n2 [label="1 → 1"];
+        n1 -> n3 [style=dotted, label="1 → 1"];
+        n2 -> n4 [label="1 → 1\\n+ 64 frames"];
+        n3 -> n4 [label="1 → 1 × 0.25\\n+ 64 frames"];
+      }
+      """)
   }
 }
 

@@ -55,9 +55,9 @@ import Testing
       }
     }
     try connect(nodes, in: rig)
-    #expect(rig.listen(1000) == (0..<1000).map { Float(threads * ($0 & 255)) })
-    #expect(areAlone.load(ordering: .relaxed) == 0)
-    #expect(nodes.allSatisfy { $0.blocks == 16 })
+    expectEqual(rig.listen(1000), (0..<1000).map { Float(threads * ($0 & 255)) })
+    expectEqual(areAlone.load(ordering: .relaxed), 0)
+    expectTrue(nodes.allSatisfy { $0.blocks == 16 })
   }
 
   /// On one thread, the nodes run after each other.
@@ -71,8 +71,8 @@ import Testing
       }
     }
     try connect(nodes, in: rig)
-    #expect(rig.listen(1000) == (0..<1000).map { (i: Int) in Float(3 * (i & 255)) })
-    #expect(others.load(ordering: .relaxed) == 0)
+    expectEqual(rig.listen(1000), (0..<1000).map { (i: Int) in Float(3 * (i & 255)) })
+    expectEqual(others.load(ordering: .relaxed), 0)
   }
 
   /// A cycle whose node hangs on either thread is given up: what it may use is kept, later cycles lead the
@@ -95,13 +95,13 @@ import Testing
       other.cycle(64)
       isOver.signal()
     }
-    #expect(waits { working.load(ordering: .acquiring) == 2 })
+    expectTrue(waits { working.load(ordering: .acquiring) == 2 })
     rig!.graph.halt()
     isFree.store(true, ordering: .releasing)
     isOver.wait()
     rig!.graph.begin()
-    #expect(rig!.listen(256, period: 64) == (64..<320).map { (i: Int) in Float(2 * (i & 255)) })
-    #expect(nodes.allSatisfy { $0.blocks == 1 })
+    expectEqual(rig!.listen(256, period: 64), (64..<320).map { (i: Int) in Float(2 * (i & 255)) })
+    expectTrue(nodes.allSatisfy { $0.blocks == 1 })
     rig = nil
   }
 
@@ -120,7 +120,7 @@ import Testing
     }
     let sound = rig.listen(128)
     let first = Int(rig.frame) - 128 - 7
-    #expect(sound == (0..<128).map { (i: Int) in Float(3 * ((i + first) & 255)) })
-    #expect(try rig.graph.badSamples(of: ids[3]) >= 64)
+    expectEqual(sound, (0..<128).map { (i: Int) in Float(3 * ((i + first) & 255)) })
+    expectTrue(try rig.graph.badSamples(of: ids[3]) >= 64)
   }
 }

@@ -85,7 +85,7 @@ import Timeline
     try rig.device.connect("out_l", to: "system:playback_1")
     for frames in [100, 333, 0] {
       node.change(to: frames)
-      #expect(
+      expectTrue(
         waits {
           (try? rig.graph.latency(of: rig.output)) == frames && rig.graph.isSettled
         })
@@ -93,13 +93,13 @@ import Timeline
       let playback = try rig.latency("system:playback_1")["playback"]!
       // The emitter itself has no latency.
       let expected = [frames, capture[1] + frames]
-      #expect(waits { (try? rig.latency("graph:out_l"))?["capture"] == expected })
-      #expect(try rig.latency("graph:out_l")["capture"] == expected)
+      expectTrue(waits { (try? rig.latency("graph:out_l"))?["capture"] == expected })
+      try expectEqual(rig.latency("graph:out_l")["capture"], expected)
       // The capture client is the end of the path, like the sound card.
       let wanted = [frames, playback[1] + frames]
-      #expect(waits { (try? rig.latency("graph:in_l"))?["playback"] == wanted })
-      #expect(try rig.latency("graph:in_l")["playback"] == wanted)
-      #expect(try rig.wrong(8192, late: frames) == 0)
+      expectTrue(waits { (try? rig.latency("graph:in_l"))?["playback"] == wanted })
+      try expectEqual(rig.latency("graph:in_l")["playback"], wanted)
+      try expectEqual(rig.wrong(8192, late: frames), 0)
     }
   }
 
@@ -108,15 +108,15 @@ import Timeline
     let amp = try amplifier()
     let rig = try Rig(amp)
     try rig.restart(rate: 44100)
-    #expect(waits { !rig.device.isLost && rig.device.client.sampleRate == 44100 })
-    #expect(
+    expectTrue(waits { !rig.device.isLost && rig.device.client.sampleRate == 44100 })
+    expectTrue(
       waits {
         rig.capture.connections(of: "graph:in_l") == ["emitter:out_1"]
           && rig.capture.connections(of: "graph:out_l") == ["capture:in_1"]
       })
-    #expect(try amp.value(of: "gain") == -6)
-    #expect(rig.graph.report.sampleRate == 44100)
-    #expect(try rig.wrong(8192, late: 0, gain: powf(10, -6 * 0.05)) == 0)
+    try expectEqual(amp.value(of: "gain"), -6)
+    expectEqual(rig.graph.report.sampleRate, 44100)
+    try expectEqual(rig.wrong(8192, late: 0, gain: powf(10, -6 * 0.05)), 0)
   }
 
   /// Returns eg-amp at -6 dB.
@@ -137,7 +137,7 @@ import Timeline
     let capture = try CaptureClient(on: jack, channels: 2, capacity: 1 << 18)
     let device = try Device(JackServer(named: jack.name), clientName: "graph")
     // jackd's longest period.
-    #expect(device.client.periodFrames == 8192)
+    expectEqual(device.client.periodFrames, 8192)
     #expect(throws: SupportError.self) { try capture.setPeriod(16384) }
     try capture.setPeriod(512)
     let graph = Graph(sampleRate: 48000, blockFrames: 64)
@@ -167,10 +167,10 @@ import Timeline
       defer { device.detach(memory) }
       try device.holding(memory) { memory.voice.pointee.start(at: StartPoint(.atOnce)) }
       capture.arm()
-      try #require(capture.wait(untilFrames: 4096))
+      try require(capture.wait(untilFrames: 4096))
       for period in [2048, 1024, 8192, 512] {
         try capture.setPeriod(period)
-        try #require(capture.wait(untilFrames: capture.capturedFrames + max(4096, 2 * period)))
+        try require(capture.wait(untilFrames: capture.capturedFrames + max(4096, 2 * period)))
       }
       capture.disarm()
     }
@@ -190,14 +190,14 @@ import Timeline
       let sample = Emitter.sample(at: times[$0 - 700], channel: 0)
       return mixed[$0] != sample * factor + sample
     }
-    #expect(wrong == 0)
+    expectEqual(wrong, 0)
     // The voice continues with its next frame.
     let starts = capture.gaps.map(\.frame)
-    let first = try #require(voice.firstIndex { $0 != 0 })
+    let first = try require(voice.firstIndex { $0 != 0 })
     let leaps = (first + 1..<voice.count).filter { voice[$0] != voice[$0 - 1] + 1 }
     let faults = leaps.filter { !starts.contains($0) || voice[$0] <= voice[$0 - 1] }
-    #expect(faults.map { "\($0): \(voice[$0 - 1]), \(voice[$0])" } == [])
-    #expect(voice.last! > 16384)
+    expectEqual(faults.map { "\($0): \(voice[$0 - 1]), \(voice[$0])" }, [])
+    expectTrue(voice.last! > 16384)
     withExtendedLifetime(emitter) {}
   }
 
@@ -209,11 +209,11 @@ import Timeline
       let rig = try Rig(gain)
       gain.preparationMilliseconds = 100
       rig.capture.arm()
-      try #require(rig.capture.wait(untilFrames: 4096))
+      try require(rig.capture.wait(untilFrames: 4096))
       try rig.capture.setPeriod(1024)
-      #expect(waits { gain.prepared.count == 3 })
-      #expect(gain.prepared.map(\.frames) == [64, 256, 1024])
-      try #require(rig.capture.wait(untilFrames: 40000))
+      expectTrue(waits { gain.prepared.count == 3 })
+      expectEqual(gain.prepared.map(\.frames), [64, 256, 1024])
+      try require(rig.capture.wait(untilFrames: 40000))
       rig.capture.disarm()
       // Each captured frame belongs to its own cycle, whether or not cycles were late.
       var frame = rig.capture.firstFrame
@@ -237,17 +237,17 @@ import Timeline
           + "gaps at \(rig.capture.gaps.map(\.frame))"
       }
     }
-    #expect(wrong == nil)
+    expectNil(wrong)
   }
 
   /// Denormals are flushed on JACK's process thread.
   @Test func nodesAreToldOfFreewheeling() throws {
     let node = Watcher("watcher")
     let rig = try Rig(node)
-    #expect(waits { node.sawCycle(freewheeling: false) })
-    #expect(node.flushed && node.tenth(of: .leastNormalMagnitude) > 0)
+    expectTrue(waits { node.sawCycle(freewheeling: false) })
+    expectTrue(node.flushed && node.tenth(of: .leastNormalMagnitude) > 0)
     try rig.capture.setFreewheel(true)
-    #expect(waits { node.sawCycle(freewheeling: true) })
+    expectTrue(waits { node.sawCycle(freewheeling: true) })
   }
 
   /// From one client's MIDI output to another's input, with frame accuracy.
@@ -273,9 +273,9 @@ import Timeline
     let events = (0..<100).map { (first + Int64($0 * 97), UInt8($0)) }
     let source = try sending.add(EventSource("source", events))
     try sending.connect(Wire(from: source, to: output, isEvent: true))
-    #expect(waits { sink.heard.count >= 100 })
-    #expect(sink.heard == events.map { EventSink.Heard(frame: $0.0, byte: $0.1) })
-    #expect(try sending.lostEvents(of: output) == 0)
+    expectTrue(waits { sink.heard.count >= 100 })
+    expectEqual(sink.heard, events.map { EventSink.Heard(frame: $0.0, byte: $0.1) })
+    try expectEqual(sending.lostEvents(of: output), 0)
     sending.stop()
     receiving.stop()
   }

@@ -60,20 +60,20 @@ import Testing
     func heard(from first: UInt32, _ frames: Int) throws -> (
       first: UInt32, begin: Int, samples: [Float]
     ) {
-      try #require(capture.wait(untilFrames: 1))
+      try require(capture.wait(untilFrames: 1))
       let begin = Int(first &- capture.firstFrame)
-      try #require(capture.wait(untilFrames: begin + frames))
+      try require(capture.wait(untilFrames: begin + frames))
       capture.disarm()
-      #expect(capture.gaps == [])
+      expectEqual(capture.gaps, [])
       return (capture.firstFrame, begin, capture.samples(channel: 0))
     }
 
     /// Records `frames` frames and returns them with the frame time of the first one.
     func listen(_ frames: Int) -> (first: UInt32, samples: [Float]) {
       capture.arm()
-      #expect(capture.wait(untilFrames: frames))
+      expectTrue(capture.wait(untilFrames: frames))
       capture.disarm()
-      #expect(capture.gaps == [])
+      expectEqual(capture.gaps, [])
       return (capture.firstFrame, capture.samples(channel: 0))
     }
   }
@@ -81,7 +81,7 @@ import Testing
   /// From one client through consecutive plugins to another client, with frame accuracy.
   @Test(arguments: [1, 2]) func notesGoThroughPlugins(count: Int) throws {
     let stage = try Stage([String](repeating: "fifths", count: count))
-    #expect(stage.chain.midiInput == "midi_in" && stage.chain.midiOutput == "midi_out")
+    expectTrue(stage.chain.midiInput == "midi_in" && stage.chain.midiOutput == "midi_out")
     let first = stage.prepare()
     let notes = (0..<60).map { number -> Keys.Message in
       let status: UInt8 = number % 2 == 0 ? 0x90 : 0x80
@@ -96,21 +96,21 @@ import Testing
         return [note, Keys.Message(note.frame, fifth)]
       }
     }
-    #expect(waits { stage.listener.heard.count >= expected.count })
-    #expect(stage.listener.heard == expected)
+    expectTrue(waits { stage.listener.heard.count >= expected.count })
+    expectEqual(stage.listener.heard, expected)
     // The audio passes the plugins.
     let heard = stage.listen(4096)
     let wrong = heard.samples.enumerated().count {
       $0.element != Emitter.sample(at: heard.first &+ UInt32($0.offset), channel: 0)
     }
-    #expect(wrong == 0)
+    expectEqual(wrong, 0)
   }
 
   /// The output of eg-fifths opens eg-midigate and goes nowhere else. The gate applies a note from the
   /// start of its cycle on, so these notes start with cycles.
   @Test func whatAPluginWritesGoesToTheNext() throws {
     let stage = try Stage(["fifths", "midigate"])
-    #expect(stage.chain.midiOutput == nil)
+    expectNil(stage.chain.midiOutput)
     let first = stage.prepare()
     let frames: [UInt32] = [0, 1024, 2560, 2816, 5120, 8192]
     try stage.keys.play(
@@ -127,14 +127,14 @@ import Testing
         isOpen ? Emitter.sample(at: heard.first &+ UInt32(i), channel: 0) : 0
       if sample != expected { wrong += 1 }
     }
-    #expect(wrong == 0)
+    expectEqual(wrong, 0)
   }
 
   /// A controller moves the gain of a plugin without MIDI ports, with frame accuracy. A second one is
   /// learned.
   @Test func controllersMoveGains() throws {
     let stage = try Stage(["amp", "amp"], hearsControllers: true)
-    #expect(stage.chain.midiInput == "midi_in" && stage.chain.midiOutput == nil)
+    expectTrue(stage.chain.midiInput == "midi_in" && stage.chain.midiOutput == nil)
     try stage.chain.bind(
       MIDIBinding(MIDIController("cc7")!, to: MIDITarget("gain", low: 0, high: 20)), ofPlugin: 0)
     try stage.chain.learn(MIDITarget("gain", low: 0, high: -20), ofPlugin: 1) { _ in }
@@ -161,8 +161,9 @@ import Testing
       guard emitted != 0 else { continue }
       worst = max(worst, abs(sample / emitted - gain(i - begin)) / gain(i - begin))
     }
-    #expect(worst < 1e-5)
-    #expect(waits { stage.chain.stages[1][0].bindings.map(\.controller.description) == ["cc9@4"] })
+    expectTrue(worst < 1e-5)
+    expectTrue(
+      waits { stage.chain.stages[1][0].bindings.map(\.controller.description) == ["cc9@4"] })
   }
 
   /// A metronome clicks on the beats of the transport: from its start, after a jump, and at another
@@ -171,7 +172,7 @@ import Testing
     let stage = try Stage(["metro"], tempo: 120)
     /// Returns the frames, relative to the transport's frame 0, at which clicks start.
     func clicks(of heard: (first: UInt32, samples: [Float]), _ frames: Int) throws -> [Int] {
-      let begin = try #require(stage.conductor.begin)
+      let begin = try require(stage.conductor.begin)
       var found: [Int] = []
       var silent = 0
       for (i, sample) in heard.samples.enumerated() {
@@ -184,31 +185,31 @@ import Testing
       }
       return Array(found.prefix(frames))
     }
-    #expect(stage.listen(48000).samples.allSatisfy { $0 == 0 })
+    expectTrue(stage.listen(48000).samples.allSatisfy { $0 == 0 })
     stage.conductor.start()
-    #expect(waits { stage.conductor.begin != nil })
+    expectTrue(waits { stage.conductor.begin != nil })
     let rolling = try clicks(of: stage.listen(120_000), 4)
-    #expect(rolling.count == 4 && rolling.allSatisfy { 1...2 ~= $0 % 24000 }, "\(rolling)")
+    expectTrue(rolling.count == 4 && rolling.allSatisfy { 1...2 ~= $0 % 24000 }, "\(rolling)")
 
-    let before = try #require(stage.conductor.begin)
+    let before = try require(stage.conductor.begin)
     stage.conductor.locate(48_000 * 100 + 12_345)
-    #expect(waits { stage.conductor.begin.map { $0 != before } ?? false })
+    expectTrue(waits { stage.conductor.begin.map { $0 != before } ?? false })
     let jumped = try clicks(of: stage.listen(120_000), 4)
-    #expect(jumped.count == 4 && jumped.allSatisfy { $0 > 4_800_000 }, "\(jumped)")
+    expectTrue(jumped.count == 4 && jumped.allSatisfy { $0 > 4_800_000 }, "\(jumped)")
     // The position within a beat is counted in ticks of 12.5 frames and passed as a float.
-    #expect(jumped.allSatisfy { abs(($0 - 1 + 12000) % 24000 - 12000) <= 26 }, "\(jumped)")
+    expectTrue(jumped.allSatisfy { abs(($0 - 1 + 12000) % 24000 - 12000) <= 26 }, "\(jumped)")
 
     stage.conductor.setTempo(240)
     _ = stage.listen(24_000)
     let faster = try clicks(of: stage.listen(60_000), 4)
-    #expect(
+    expectTrue(
       zip(faster, faster.dropFirst()).allSatisfy { abs($1 - $0 - 12_000) <= 1 }
         && faster.count == 4,
       "\(faster)")
     stage.conductor.stop()
-    #expect(waits { stage.conductor.begin == nil })
+    expectTrue(waits { stage.conductor.begin == nil })
     _ = stage.listen(24_000)
-    #expect(stage.listen(48_000).samples.allSatisfy { $0 == 0 })
+    expectTrue(stage.listen(48_000).samples.allSatisfy { $0 == 0 })
   }
 
   /// Bindings stay when the server goes away and returns.
@@ -227,11 +228,11 @@ import Testing
     let keys = try Keys(on: jack)
     defer { withExtendedLifetime(keys) { chain.graph.stop() } }
     server.open()
-    #expect(waits { !device.isLost && device.client.sampleRate == 44100 })
+    expectTrue(waits { !device.isLost && device.client.sampleRate == 44100 })
     try device.connect("midi_in", to: "keys:out")
     // The server applies a connection between two cycles: a message of this cycle can be too early.
     let frame = UInt32(truncatingIfNeeded: device.latestFrame) &+ 22050
     try keys.play([Keys.Message(frame, [0xb0, 7, 127])])
-    #expect(try waits { try chain.stages[0][0].value(of: "gain") == 24 })
+    expectTrue(try waits { try chain.stages[0][0].value(of: "gain") == 24 })
   }
 }

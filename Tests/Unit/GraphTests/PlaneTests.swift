@@ -1,5 +1,6 @@
 import CRealTime
 import System
+import TestBase
 import Testing
 
 @testable import Graph
@@ -40,17 +41,17 @@ import Testing
     let witnesses = (0..<8).map { Witness("\($0)") }
     let rig = try rig(witnesses, sideWay: false)
     let expected: [Float] = (0..<100).map { 256 * Float($0) }
-    #expect(rig.listen(100) == expected)
-    #expect(Set(witnesses.map(\.written)).count == 2)
-    #expect(witnesses.allSatisfy { $0.read != UnsafePointer($0.written) })
+    expectEqual(rig.listen(100), expected)
+    expectEqual(Set(witnesses.map(\.written)).count, 2)
+    expectTrue(witnesses.allSatisfy { $0.read != UnsafePointer($0.written) })
   }
 
   @Test func whatIsReadLaterIsNotWrittenOver() throws {
     let witnesses = (0..<4).map { Witness("\($0)") }
     let rig = try rig(witnesses, sideWay: true)
     let expected: [Float] = (0..<100).map { 16.5 * Float($0) }
-    #expect(rig.listen(100) == expected)
-    #expect(witnesses.dropFirst().allSatisfy { UnsafePointer($0.written) != witnesses[0].read })
+    expectEqual(rig.listen(100), expected)
+    expectTrue(witnesses.dropFirst().allSatisfy { UnsafePointer($0.written) != witnesses[0].read })
   }
 
   /// The input of a bypassed node is read after it ran, possibly from its source's output plane.
@@ -68,7 +69,7 @@ import Testing
     try rig.graph.setBypassed(around, true)
     rig.begin()
     let expected: [Float] = (0..<100).map { 5 * Float($0) }
-    #expect(rig.listen(100) == expected)
+    expectEqual(rig.listen(100), expected)
   }
 }
 
@@ -81,21 +82,21 @@ import Testing
         Arena.small.allocate(8, of: UInt64.self, keptBy: &pages)
       }
       for number in numbers {
-        #expect((0..<8).allSatisfy { number[$0] == 0 })
-        #expect(UInt(bitPattern: number) % 64 == 0)
+        expectTrue((0..<8).allSatisfy { number[$0] == 0 })
+        expectEqual(UInt(bitPattern: number) % 64, 0)
         number.update(repeating: .max, count: 8)
       }
       let distances = zip(numbers.dropFirst(), numbers).map { $0 - $1 }
       // Unless a memory block ends between them.
-      #expect(distances.filter { $0 == 8 }.count >= 2)
+      expectTrue(distances.filter { $0 == 8 }.count >= 2)
 
       var own: [ArenaPage] = []
       let long = Arena.small.allocate(1 << 17, of: UInt8.self, keptBy: &own)
-      #expect(own.count == 1 && !pages.contains { $0 === own[0] })
+      expectTrue(own.count == 1 && !pages.contains { $0 === own[0] })
       long.update(repeating: 1, count: 1 << 17)
       page = own[0]
-      withExtendedLifetime(own) { #expect(page != nil) }
+      withExtendedLifetime(own) { expectTrue(page != nil) }
     }
-    #expect(page == nil)
+    expectNil(page)
   }
 }

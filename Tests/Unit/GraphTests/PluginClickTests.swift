@@ -48,14 +48,14 @@ import Timeline
       rig.settle(period: 256)
       let heard = rig.heard["out"]!
       let (step, silent) = clicks(heard)
-      #expect(step <= sineStep * 0.5 * 1.0001)
-      #expect(silent == 0)
+      expectTrue(step <= sineStep * 0.5 * 1.0001)
+      expectEqual(silent, 0)
       guard let late else { return }
       let begin = rig.frame - Int64(heard.count + late)
       let isSine = heard.enumerated().allSatisfy {
         abs($0.element - sine(begin + Int64($0.offset)) * 0.5) < 1e-5
       }
-      #expect(isSine)
+      expectTrue(isSine)
     }
   }
 
@@ -79,7 +79,7 @@ import Timeline
   /// By the plugin's own control, and by the graph.
   @Test(arguments: [filter, amp]) func bypassingIsNotHeard(uri: String) throws {
     let plugin = try Self.plugin(uri)
-    #expect(plugin.setEnabled(true) == (uri == Self.filter))
+    expectEqual(plugin.setEnabled(true), (uri == Self.filter))
     let chain = try Chain(plugin)
     for i in 0..<1000 {
       try chain.graph.setBypassed(chain.nodes[0], i % 2 == 0)
@@ -94,12 +94,12 @@ import Timeline
   func loadingStatesIsNotHeard(uri: String, times: Int) throws {
     try withTemporaryFolder { folder in
       let first = try Self.plugin(uri)
-      #expect(first.canRestoreWhileRunning == (uri == Self.amp))
+      expectEqual(first.canRestoreWhileRunning, (uri == Self.amp))
       try first.save(to: folder.path)
       let state = try PluginState(folder: folder.path, world: Self.world)
       let chain = try Chain(first)
       let late = try chain.graph.latency(of: chain.output)
-      #expect((late > 0) == (uri == Self.limiter))
+      expectEqual((late > 0), (uri == Self.limiter))
       for i in 0..<times {
         try chain.graph.replace(chain.nodes[0], with: first.replacement(restoring: state))
         if i % 4 == 0 { chain.rig.run(64) } else { chain.rig.settle(period: 256) }
@@ -131,8 +131,8 @@ import Timeline
           pow(10, gains[(i - 1) % gains.count] / 20), pow(10, gains[i % gains.count] / 20)
         )
         let (step, silent) = clicks(chain.rig.heard["out"]!)
-        #expect(step <= 0.5 * (sineStep * max(old, new) + abs(old - new) / fade) * 1.0001)
-        #expect(silent == 0)
+        expectTrue(step <= 0.5 * (sineStep * max(old, new) + abs(old - new) / fade) * 1.0001)
+        expectEqual(silent, 0)
       }
     }
   }
@@ -144,7 +144,7 @@ import Timeline
     let uri = "http://drobilla.net/plugins/mda/\(name)"
     let first = try Self.plugin(uri)
     let presets = try first.description.presets.map { try Self.world.preset($0.uri, of: uri) }
-    #expect(presets.count > 2)
+    expectTrue(presets.count > 2)
     let rig = Rig()
     let source = try rig.graph.add(Generator("source") { sine($0) * 0.5 })
     let node = try rig.graph.add(first)
@@ -171,8 +171,8 @@ import Timeline
       rig.run(i % 5 * 500, period: 256)
     }
     let (step, silent) = clicks(rig.heard["out"]!)
-    #expect(step <= own + 2 * peak / Float(rig.graph.fadeSeconds * 48000))
-    #expect(silent == 0)
+    expectTrue(step <= own + 2 * peak / Float(rig.graph.fadeSeconds * 48000))
+    expectEqual(silent, 0)
   }
 
   /// The same on a running server in freewheel mode.
@@ -194,7 +194,7 @@ import Timeline
     try device.connect("out", to: "capture:in_1")
     try capture.setFreewheel(true)
     capture.arm()
-    try #require(capture.wait(untilFrames: 1))
+    try require(capture.wait(untilFrames: 1))
     var edits = 0
     var order = [a, b]
     while edits < 60 && !capture.isFull {
@@ -211,20 +211,20 @@ import Timeline
       case 1: try graph.setBypassed(a, edits % 2 == 0)
       default: try graph.replace(b, with: second.replacement(restoring: state))
       }
-      #expect(waits { graph.isSettled || capture.isFull })
+      expectTrue(waits { graph.isSettled || capture.isFull })
       edits += 1
     }
     capture.disarm()
     try capture.setFreewheel(false)
-    #expect(edits >= 12)
-    #expect(capture.gaps == [])
+    expectTrue(edits >= 12)
+    expectEqual(capture.gaps, [])
     let heard = capture.samples(channel: 0)
     let (step, silent) = clicks(heard)
-    #expect(step <= sineStep * 0.5 * 1.0001)
-    #expect(silent == 0)
+    expectTrue(step <= sineStep * 0.5 * 1.0001)
+    expectEqual(silent, 0)
     let begin = DeviceTime.widen(capture.firstFrame, near: device.latestFrame)
     let worst = heard.enumerated().map { abs($0.element - sine(begin + Int64($0.offset)) * 0.5) }
-    #expect(worst.max()! < 1e-5)
+    expectTrue(worst.max()! < 1e-5)
     graph.stop()
   }
 }

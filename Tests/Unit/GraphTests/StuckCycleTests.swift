@@ -31,7 +31,7 @@ private final class Stuck: TestNode, @unchecked Sendable {
       isOver.signal()
     }
     let isStuck = waits { node.isWorking.load(ordering: .acquiring) }
-    #expect(isStuck)
+    expectTrue(isStuck)
     body()
     node.isFree.store(true, ordering: .releasing)
     isOver.wait()
@@ -56,13 +56,13 @@ private final class Stuck: TestNode, @unchecked Sendable {
     let rig = try rig(node)
     let before = node.prepared.count
     try whileStuck(rig, node) {
-      #expect(!rig.graph.prepare(blockFrames: 256))
-      #expect(node.prepared.count == before)
+      expectTrue(!rig.graph.prepare(blockFrames: 256))
+      expectEqual(node.prepared.count, before)
     }
-    #expect(rig.heard["out"]! == (1...64).map { Float($0) })
-    #expect(rig.graph.prepare(blockFrames: 256))
-    #expect(node.prepared.last?.frames == 256)
-    #expect(rig.listen(256, period: 256).last == Float(64 + 256))
+    expectEqual(rig.heard["out"]!, (1...64).map { Float($0) })
+    expectTrue(rig.graph.prepare(blockFrames: 256))
+    expectEqual(node.prepared.last?.frames, 256)
+    expectEqual(rig.listen(256, period: 256).last, Float(64 + 256))
   }
 
   /// An abandoned cycle may still continue: its memory is kept, and its nodes are bypassed.
@@ -73,10 +73,10 @@ private final class Stuck: TestNode, @unchecked Sendable {
     try whileStuck(rig, node) {
       rig.graph.halt()
       rig.graph.prepare(sampleRate: 96000, blockFrames: 256)
-      #expect(node.prepared.count == before)
+      expectEqual(node.prepared.count, before)
     }
     rig.graph.begin()
-    #expect(rig.listen(256, period: 256) == (65...320).map { Float($0) })
-    #expect(rig.graph.report.nodes.contains { $0.name == "stuck" && $0.isUnready })
+    expectEqual(rig.listen(256, period: 256), (65...320).map { Float($0) })
+    expectTrue(rig.graph.report.nodes.contains { $0.name == "stuck" && $0.isUnready })
   }
 }

@@ -32,19 +32,19 @@ import Testing
 
   @Test("the first question opens a client, and it closes once nothing needs it")
   func opening() throws {
-    #expect(server.clients.isEmpty && device.isAlive)
+    expectTrue(server.clients.isEmpty && device.isAlive)
     let facts = try device.facts
-    #expect(facts.sampleRate == 48000 && facts.periodFrames == 1024)
-    #expect(facts.inputs == 2 && facts.outputs == 2 && server.clients.count == 1)
+    expectTrue(facts.sampleRate == 48000 && facts.periodFrames == 1024)
+    expectTrue(facts.inputs == 2 && facts.outputs == 2 && server.clients.count == 1)
     device.beginUse()
     device.closeIfUnused()
-    #expect(!server.clients[0].isClosed)
+    expectTrue(!server.clients[0].isClosed)
     device.endUse()
     device.closeIfUnused(for: 100)
-    #expect(!server.clients[0].isClosed)
+    expectTrue(!server.clients[0].isClosed)
     device.closeIfUnused()
-    #expect(server.clients[0].isClosed)
-    #expect(try device.facts.outputs == 2 && server.clients.count == 2)
+    expectTrue(server.clients[0].isClosed)
+    expectTrue(try device.facts.outputs == 2 && server.clients.count == 2)
     device.closeIfUnused()
   }
 
@@ -52,10 +52,10 @@ import Testing
   func knownFacts() throws {
     _ = try device.facts
     let asked = server.cardQuestions
-    for _ in 0..<10 { #expect(try device.facts.outputs == 2) }
-    #expect(server.cardQuestions == asked)
+    for _ in 0..<10 { try expectEqual(device.facts.outputs, 2) }
+    expectEqual(server.cardQuestions, asked)
     server.changePeriod(to: 256)
-    #expect(try device.facts.periodFrames == 256)
+    try expectEqual(device.facts.periodFrames, 256)
     device.closeIfUnused()
   }
 
@@ -64,27 +64,27 @@ import Testing
     server.physicalInputs = []
     server.physicalOutputs = []
     let facts = try device.facts
-    #expect(facts.inputs == 2 && facts.outputs == 2)
+    expectTrue(facts.inputs == 2 && facts.outputs == 2)
     device.closeIfUnused()
   }
 
   @Test("the period is kept while a function exists, and told when it changes otherwise")
   func period() throws {
-    #expect(try device.bufferFrames == 1024)
+    try expectEqual(device.bufferFrames, 1024)
     server.changePeriod(to: 256)
-    #expect(waits { changes.all == [.bufferFrames, .latency] })
-    #expect(try device.bufferFrames == 256)
+    expectTrue(waits { changes.all == [.bufferFrames, .latency] })
+    try expectEqual(device.bufferFrames, 256)
     let function = WaveFunction().function
     device.add(function)
     try device.start(function)
     _ = changes.take()
     server.changePeriod(to: 512)
     server.cycle(frames: 512)
-    #expect(try device.bufferFrames == 256 && device.addedLatency == 0)
-    #expect(!changes.all.contains(.bufferFrames))
+    expectTrue(try device.bufferFrames == 256 && device.addedLatency == 0)
+    expectTrue(!changes.all.contains(.bufferFrames))
     device.remove(function)
-    #expect(try device.bufferFrames == 512)
-    #expect(waits { changes.all.contains(.bufferFrames) })
+    try expectEqual(device.bufferFrames, 512)
+    expectTrue(waits { changes.all.contains(.bufferFrames) })
     device.closeIfUnused()
   }
 
@@ -96,19 +96,19 @@ import Testing
     try device.start(function)
     server.cycle(frames: 1024)
     server.goAway()
-    #expect(waits { !device.isAlive && changes.all.contains(.presence) })
-    #expect(try device.facts.outputs == 2 && device.isRunning)
+    expectTrue(waits { !device.isAlive && changes.all.contains(.presence) })
+    expectTrue(try device.facts.outputs == 2 && device.isRunning)
     _ = changes.take()
     server.comeBack(sampleRate: 44100)
-    #expect(waits { device.isAlive && changes.all.contains(.sampleRate) })
-    #expect(changes.all.contains(.presence))
+    expectTrue(waits { device.isAlive && changes.all.contains(.sampleRate) })
+    expectTrue(changes.all.contains(.presence))
     let calls = wave.calls.count
     let runsAgain = waits {
       server.cycle(frames: 1024)
       return wave.calls.count > calls
     }
-    #expect(runsAgain)
-    #expect(try device.facts.sampleRate == 44100)
+    expectTrue(runsAgain)
+    try expectEqual(device.facts.sampleRate, 44100)
     device.remove(function)
     device.closeIfUnused()
   }
@@ -118,23 +118,23 @@ import Testing
     _ = try device.facts
     server.physicalOutputs += ["system:playback_3", "system:playback_4"]
     server.otherInputs = ["other:in"]
-    #expect(waits { changes.all == [.channels] })
-    #expect(try device.facts.outputs == 4)
+    expectTrue(waits { changes.all == [.channels] })
+    try expectEqual(device.facts.outputs, 4)
     device.closeIfUnused()
   }
 
   @Test("hog mode and volume are told once")
   func notes() {
     device.toggleHog()
-    #expect(device.hogProcess == getpid())
+    expectEqual(device.hogProcess, getpid())
     device.toggleHog()
-    #expect(device.hogProcess == -1)
+    expectEqual(device.hogProcess, -1)
     device.setVolume(2)
     device.setVolume(0.25)
     device.setVolume(0.25)
     device.setMute(true)
     device.setMute(true)
-    #expect(device.volume == 0.25 && device.isMute)
-    #expect(changes.all == [.hog, .hog, .volume, .mute])
+    expectTrue(device.volume == 0.25 && device.isMute)
+    expectEqual(changes.all, [.hog, .hog, .volume, .mute])
   }
 }

@@ -90,8 +90,8 @@ final class WaveFunction: @unchecked Sendable {
     let wave = WaveFunction()
     let function = wave.function
     device.add(function)
-    #expect(try device.setBufferFrames(frames, askingServer: false))
-    #expect(try device.addedLatency == Self.added(frames, period))
+    expectTrue(try device.setBufferFrames(frames, askingServer: false))
+    try expectEqual(device.addedLatency, Self.added(frames, period))
     try device.start(function)
     let begin = Int64(server.counter)
     let total = 20_000 / period * period
@@ -99,21 +99,21 @@ final class WaveFunction: @unchecked Sendable {
     device.stop(function)
     server.cycle(frames: period)
     let added = Self.added(frames, period)
-    #expect(try device.addedLatency == added)
+    try expectEqual(device.addedLatency, added)
     var expected = [Float](repeating: 0, count: added)
     expected += (0..<(total - added)).map(WaveFunction.sample)
     expected += [Float](repeating: 0, count: period)
-    #expect(heard == expected)
-    #expect(client.outputs[1].samples == expected)
+    expectEqual(heard, expected)
+    expectEqual(client.outputs[1].samples, expected)
     for (i, call) in wave.calls.enumerated() {
-      #expect(call.frames == frames)
-      #expect(call.inputFrame == begin + Int64(i * frames))
-      #expect(call.outputFrame == begin + Int64(added + i * frames))
+      expectEqual(call.frames, frames)
+      expectEqual(call.inputFrame, begin + Int64(i * frames))
+      expectEqual(call.outputFrame, begin + Int64(added + i * frames))
       let first = Int(call.inputFrame)
       let last = first + frames - 1
-      #expect(call.input[0] == Float(first % 1000))
-      #expect(call.input[1] == Float(first % 1000) * 2)
-      #expect(call.input[2 * frames - 2] == Float(last % 1000))
+      expectEqual(call.input[0], Float(first % 1000))
+      expectEqual(call.input[1], Float(first % 1000) * 2)
+      expectEqual(call.input[2 * frames - 2], Float(last % 1000))
     }
     device.remove(function)
   }
@@ -127,16 +127,16 @@ final class WaveFunction: @unchecked Sendable {
     let function = wave.function
     wave.afterCall = { [device] in if $0 == 3 { device.stop(function) } }
     device.add(function)
-    #expect(try device.setBufferFrames(frames, askingServer: false))
+    expectTrue(try device.setBufferFrames(frames, askingServer: false))
     for round in 1...2 {
       try device.start(function)
       let (begin, played) = (heard.count, 3 * frames)
       let total = (Self.added(frames, period) + played) / period * period + 2 * period
       for _ in 0..<(total / period) { server.cycle(frames: period) }
       let sound = heard[begin...].drop { $0 == 0 }
-      #expect(sound.prefix(played).elementsEqual((0..<played).map(WaveFunction.sample)))
-      #expect(sound.dropFirst(played).allSatisfy { $0 == 0 } && sound.count >= played)
-      #expect(wave.calls.count == 3, "round \(round)")
+      expectTrue(sound.prefix(played).elementsEqual((0..<played).map(WaveFunction.sample)))
+      expectTrue(sound.dropFirst(played).allSatisfy { $0 == 0 } && sound.count >= played)
+      expectEqual(wave.calls.count, 3, "round \(round)")
       wave.beginAgain()
     }
     wave.afterCall = nil
@@ -161,11 +161,11 @@ final class WaveFunction: @unchecked Sendable {
       server.cycle(frames: 960)
       let now = try device.open()
       let next = UInt64(10_020 + 20 * cycle) * 1_000_000
-      #expect(now.hostTime(ofFrame: now.latestFrame + 960) == next)
+      expectEqual(now.hostTime(ofFrame: now.latestFrame + 960), next)
     }
     let begins = (0..<8).map { UInt64(10_000 + 20 * $0) * 1_000_000 }
-    #expect(wave.calls.map(\.outputTime) == begins)
-    #expect(wave.calls.map(\.inputTime) == begins.map { $0 - 20_000_000 })
+    expectEqual(wave.calls.map(\.outputTime), begins)
+    expectEqual(wave.calls.map(\.inputTime), begins.map { $0 - 20_000_000 })
     device.remove(function)
   }
 
@@ -174,7 +174,7 @@ final class WaveFunction: @unchecked Sendable {
     let wave = WaveFunction()
     let function = wave.function
     device.add(function)
-    #expect(try device.setBufferFrames(480, askingServer: false))
+    expectTrue(try device.setBufferFrames(480, askingServer: false))
     try device.start(function)
     for period in [480, 64, 1024, 480, 100, 512, 4096] {
       server.changePeriod(to: period)
@@ -182,8 +182,8 @@ final class WaveFunction: @unchecked Sendable {
     }
     device.stop(function)
     let sounding = heard.filter { $0 != 0 }
-    #expect(sounding == (0..<sounding.count).map(WaveFunction.sample))
-    #expect(heard.count - sounding.count < 480 && wave.calls.allSatisfy { $0.frames == 480 })
+    expectEqual(sounding, (0..<sounding.count).map(WaveFunction.sample))
+    expectTrue(heard.count - sounding.count < 480 && wave.calls.allSatisfy { $0.frames == 480 })
     device.remove(function)
   }
 
@@ -202,11 +202,11 @@ final class WaveFunction: @unchecked Sendable {
       let second = frame >= 1024 ? WaveFunction.sample(frame - 1024) : 0
       return first + second
     }
-    #expect(heard == expected && device.isRunning)
+    expectTrue(heard == expected && device.isRunning)
     device.stop(functions[1])
-    #expect(!device.isRunning)
+    expectTrue(!device.isRunning)
     for function in functions { device.remove(function) }
-    #expect(client.outputs.allSatisfy { $0.isRemoved })
+    expectTrue(client.outputs.allSatisfy { $0.isRemoved })
   }
 
   @Test("ports are added for the directions that functions use")
@@ -215,16 +215,16 @@ final class WaveFunction: @unchecked Sendable {
     player.setUse(input: false, output: true)
     device.add(player)
     try device.start(player)
-    #expect(client.inputs.isEmpty && client.outputs.count == 2)
+    expectTrue(client.inputs.isEmpty && client.outputs.count == 2)
     server.cycle(frames: 1024)
     let recorder = WaveFunction()
     let recording = recorder.function
     recording.setUse(input: true, output: false)
     device.add(recording)
     try device.start(recording)
-    #expect(client.inputs.count == 2)
+    expectEqual(client.inputs.count, 2)
     server.cycle(frames: 1024)
-    #expect(recorder.calls.count == 1 && client.outputs.last!.samples.last! > 0)
+    expectTrue(recorder.calls.count == 1 && client.outputs.last!.samples.last! > 0)
     device.remove(player)
     device.remove(recording)
   }
@@ -243,15 +243,15 @@ final class WaveFunction: @unchecked Sendable {
     var (recorder, player) = functions()
     device.add(recorder)
     try device.start(recorder)
-    #expect(client.connections == ["in_1": ["system:capture_1"], "in_2": ["system:capture_2"]])
+    expectEqual(client.connections, ["in_1": ["system:capture_1"], "in_2": ["system:capture_2"]])
     client.disconnect("in_1", from: "system:capture_1")
     try client.connect("feed:out", toOurs: "in_1")
     // Another direction leaves the ports that are there, and their connections.
     device.add(player)
     try device.start(player)
-    #expect(client.inputs.count == 2 && client.inputs.allSatisfy { !$0.isRemoved })
-    #expect(client.connections["in_1"] == ["feed:out"])
-    #expect(client.connections["out_1"] == ["system:playback_1"])
+    expectTrue(client.inputs.count == 2 && client.inputs.allSatisfy { !$0.isRemoved })
+    expectEqual(client.connections["in_1"], ["feed:out"])
+    expectEqual(client.connections["out_1"], ["system:playback_1"])
     client.disconnect("out_1", from: "system:playback_1")
     try client.connect("out_1", to: "other:in")
     client.disconnect("out_2", from: "system:playback_2")
@@ -260,27 +260,27 @@ final class WaveFunction: @unchecked Sendable {
     ]
     for isNewClient in [false, true] {
       for function in [player, recorder] { device.remove(function) }
-      #expect(client.connections.isEmpty && client.inputs.allSatisfy { $0.isRemoved })
+      expectTrue(client.connections.isEmpty && client.inputs.allSatisfy { $0.isRemoved })
       if isNewClient { device.closeIfUnused() }
       (recorder, player) = functions()
       for function in [recorder, player] {
         device.add(function)
-        #expect(try device.start(function))
+        expectTrue(try device.start(function))
       }
-      #expect(client.connections.merging(["out_2": []]) { a, _ in a } == wanted)
+      expectEqual(client.connections.merging(["out_2": []]) { a, _ in a }, wanted)
     }
-    #expect(server.clients.count == 2)
+    expectEqual(server.clients.count, 2)
     // A port that is away when the unit starts is connected once it is there.
     for function in [player, recorder] { device.remove(function) }
     server.otherInputs = []
     (recorder, player) = functions()
     for function in [recorder, player] {
       device.add(function)
-      #expect(try device.start(function))
+      expectTrue(try device.start(function))
     }
-    #expect(client.connections["out_1", default: []].isEmpty)
+    expectTrue(client.connections["out_1", default: []].isEmpty)
     server.otherInputs = ["other:in"]
-    #expect(waits { client.connections["out_1"] == ["other:in"] })
+    expectTrue(waits { client.connections["out_1"] == ["other:in"] })
     for function in [player, recorder] { device.remove(function) }
   }
 
@@ -297,19 +297,19 @@ final class WaveFunction: @unchecked Sendable {
     server.cycle(frames: 1024)
     server.cycle(frames: 1024)
     let gains = heard.enumerated().map { $1 / WaveFunction.sample($0) }
-    #expect(gains[0..<1024].allSatisfy { $0 == 1 })
+    expectTrue(gains[0..<1024].allSatisfy { $0 == 1 })
     for frame in 0..<1024 {
       let gain = 1 - 0.5 * Float(frame + 1) / 1024
-      #expect(abs(gains[1024 + frame] - gain) < 1e-5)
+      expectTrue(abs(gains[1024 + frame] - gain) < 1e-5)
     }
-    #expect(abs(gains[2047] - 0.5) < 1e-6 && gains[3071] == 0)
-    #expect(heard[3072...].allSatisfy { $0 == 0 })
+    expectTrue(abs(gains[2047] - 0.5) < 1e-6 && gains[3071] == 0)
+    expectTrue(heard[3072...].allSatisfy { $0 == 0 })
     device.remove(function)
   }
 
   @Test("a block with functions allocates, locks and retains nothing")
   func realTime() throws {
-    try #require(cue_probe_works() || isSanitized)
+    try require(cue_probe_works() || isSanitized)
     let halve = cue_io_function(
       run: { _, io in
         for i in 0..<Int(io.pointee.frames) { io.pointee.output![2 * i] = 0.5 }
@@ -338,9 +338,9 @@ final class WaveFunction: @unchecked Sendable {
           runIOCycle(memory.cycle, &block)
         }
         let counts = cue_probe_leave()
-        #expect(counts.allocations == 0 && counts.frees == 0 && counts.locks == 0)
-        #expect(counts.retains == 0 && counts.releases == 0)
-        #expect(planes[2][1] == 1)
+        expectTrue(counts.allocations == 0 && counts.frees == 0 && counts.locks == 0)
+        expectTrue(counts.retains == 0 && counts.releases == 0)
+        expectEqual(planes[2][1], 1)
       }
     }
   }

@@ -29,9 +29,9 @@ import Testing
       if isRemoved { device.remove(function) } else { device.stop(function) }
     }
     for _ in 0..<3 { server.cycle(frames: 1024) }
-    #expect(wave.calls.isEmpty && !device.isRunning && !function.isRunning)
+    expectTrue(wave.calls.isEmpty && !device.isRunning && !function.isRunning)
     device.remove(function)
-    #expect(server.clients.last!.outputs.allSatisfy { $0.isRemoved })
+    expectTrue(server.clients.last!.outputs.allSatisfy { $0.isRemoved })
     device.closeIfUnused()
   }
 
@@ -41,10 +41,10 @@ import Testing
     let function = wave.function
     device.add(function)
     device.remove(function)
-    #expect(try !device.start(function))
+    expectTrue(try !device.start(function))
     device.add(function)
-    #expect(try !device.start(function))
-    #expect(!device.isRunning && server.clients.allSatisfy { $0.outputs.isEmpty })
+    expectTrue(try !device.start(function))
+    expectTrue(!device.isRunning && server.clients.allSatisfy { $0.outputs.isEmpty })
     device.closeIfUnused()
   }
 
@@ -67,9 +67,9 @@ import Testing
     device.add(function)
     try device.start(function)
     for _ in 0..<3 { server.cycle(frames: 1024) }
-    #expect(calls.count == 1 && !device.isRunning)
-    #expect(try !device.start(function))
-    #expect(waits { server.clients.last!.outputs.allSatisfy { $0.isRemoved } })
+    expectTrue(calls.count == 1 && !device.isRunning)
+    expectTrue(try !device.start(function))
+    expectTrue(waits { server.clients.last!.outputs.allSatisfy { $0.isRemoved } })
     calls.remove = nil
     device.closeIfUnused()
   }

@@ -15,30 +15,30 @@ import Testing
       HardwareDevice(JackServer(named: $0.name), named: $0.name, clientName: "facts")
     }
     for _ in 0..<2 {
-      #expect(try devices[0].facts.outputs == 4 && devices[0].facts.periodFrames == 256)
-      #expect(try devices[1].facts.outputs == 6 && devices[1].facts.periodFrames == 512)
+      expectTrue(try devices[0].facts.outputs == 4 && devices[0].facts.periodFrames == 256)
+      expectTrue(try devices[1].facts.outputs == 6 && devices[1].facts.periodFrames == 512)
     }
     // A queue's device on the first server.
     let device = try Device(JackServer(named: daemons[0].name), clientName: "queue")
-    #expect(device.client.physicalOutputs.count == 4)
+    expectEqual(device.client.physicalOutputs.count, 4)
     device.close()
     // One that is listened to stays.
     devices[1].beginUse()
-    #expect(try devices[1].facts.outputs == 6)
+    try expectEqual(devices[1].facts.outputs, 6)
     // What is known of the other one stays answered.
-    #expect(try devices[0].facts.outputs == 4)
-    #expect(try devices[0].bufferFrames == 256)
+    try expectEqual(devices[0].facts.outputs, 4)
+    try expectEqual(devices[0].bufferFrames, 256)
     let isSet = try devices[0].setBufferFrames(128, askingServer: false)
-    #expect(isSet)
-    #expect(devices[0].canBeAsked && devices[1].canBeAsked)
+    expectTrue(isSet)
+    expectTrue(devices[0].canBeAsked && devices[1].canBeAsked)
     #expect(throws: ServerError.self) { _ = try devices[0].open() }
     // One that was never asked cannot be.
     let unknown = HardwareDevice(
       JackServer(named: daemons[0].name), named: daemons[0].name, clientName: "unknown")
-    #expect(!unknown.canBeAsked)
+    expectTrue(!unknown.canBeAsked)
     #expect(throws: ServerError.self) { try unknown.facts }
     devices[1].endUse()
-    #expect(try devices[0].facts.outputs == 4)
+    try expectEqual(devices[0].facts.outputs, 4)
     for device in devices { device.closeIfUnused() }
   }
 }

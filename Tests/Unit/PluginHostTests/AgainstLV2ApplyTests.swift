@@ -117,7 +117,7 @@ import Testing
     let result = try TestSupport.run(
       "lv2apply", ["-i", folder.appendingPathComponent("in.wav").path, "-o", out, uri],
       environment: environment)
-    try #require(result.status == 0, "\(uri): \(result)")
+    try require(result.status == 0, "\(uri): \(result)")
     return bits(try readWave(out))
   }
 
@@ -137,14 +137,14 @@ import Testing
   }
 
   @Test func allAreThere() {
-    #expect(Self.plugins.filter { $0.hasPrefix(Self.families[0]) }.count == 104)
-    #expect(Self.plugins.filter { $0.hasPrefix(Self.families[1]) }.count == 32)
-    #expect(Set(Self.peculiar.keys).subtracting(Self.plugins.map(name)).isEmpty)
+    expectEqual(Self.plugins.filter { $0.hasPrefix(Self.families[0]) }.count, 104)
+    expectEqual(Self.plugins.filter { $0.hasPrefix(Self.families[1]) }.count, 32)
+    expectTrue(Set(Self.peculiar.keys).subtracting(Self.plugins.map(name)).isEmpty)
   }
 
   @Test(arguments: plugins) func theOutputIsThatOfLV2Apply(uri: String) throws {
     if Self.unlinked.contains(name(uri)) {
-      try #require(dlopen(Self.missingLibrary, RTLD_NOW | RTLD_GLOBAL) != nil)
+      try require(dlopen(Self.missingLibrary, RTLD_NOW | RTLD_GLOBAL) != nil)
     }
     let input = try input(uri)
     try withBundle(uri) { folder in
@@ -153,28 +153,28 @@ import Testing
       switch Self.peculiar[name(uri)]?.0 {
       case nil:
         for blocks in Self.splits {
-          #expect(try hosted(uri, input, blocks) == expected, "blocks of \(blocks)")
+          try expectEqual(hosted(uri, input, blocks), expected, "blocks of \(blocks)")
         }
       case .blocks:
-        #expect(try hosted(uri, input, [1]) == expected)
+        try expectEqual(hosted(uri, input, [1]), expected)
         for blocks in Self.splits {
-          #expect(
-            try hosted(uri, input, blocks) == looped(uri, input, blocks), "blocks of \(blocks)")
+          try expectEqual(
+            hosted(uri, input, blocks), looped(uri, input, blocks), "blocks of \(blocks)")
         }
       case .chance:
         for blocks in Self.splits {
-          #expect(
-            try hosted(uri, input, blocks) == looped(uri, input, blocks), "blocks of \(blocks)")
+          try expectEqual(
+            hosted(uri, input, blocks), looped(uri, input, blocks), "blocks of \(blocks)")
         }
-        #expect(try hosted(uri, input, [1]) == expected)
+        try expectEqual(hosted(uri, input, [1]), expected)
       case .rubbish:
-        #expect(try hosted(uri, input, [64])[0].count == input[0].count)
+        try expectEqual(hosted(uri, input, [64])[0].count, input[0].count)
       case .plans:
         for blocks in Self.splits {
           let wrong = try zip(hosted(uri, input, blocks)[0], expected[0]).count {
             abs(Float(bitPattern: $0) - Float(bitPattern: $1)) > 2e-3
           }
-          #expect(wrong == 0, "blocks of \(blocks)")
+          expectEqual(wrong, 0, "blocks of \(blocks)")
         }
       }
     }
@@ -189,7 +189,7 @@ import Testing
         "play", folder.appendingPathComponent("in.wav").path, "--plugin", uri, "--render", out,
         "--force",
       ], environment: environment(folder))
-    try #require(result.status == 0, "\(uri): \(result)")
+    try require(result.status == 0, "\(uri): \(result)")
     return bits(try readWave(out))
   }
 
@@ -198,10 +198,10 @@ import Testing
     "swh-plugins/plate", "swh-plugins/sc4", "swh-plugins/multivoiceChorus", "swh-plugins/lfoPhaser",
     "mda/Overdrive", "mda/ThruZero", "mda/RoundPan", "mda/Ambience",
   ]) func aRenderedFileIsThatOfLV2Apply(name: String) throws {
-    let uri = try #require(Self.plugins.first { $0.hasSuffix(name) })
+    let uri = try require(Self.plugins.first { $0.hasSuffix(name) })
     try withBundle(uri) { folder in
       try writeWave(input(uri, frames: 9001), to: folder.appendingPathComponent("in.wav").path)
-      #expect(try rendered(uri, in: folder) == applied(uri, in: folder))
+      try expectEqual(rendered(uri, in: folder), applied(uri, in: folder))
     }
   }
 
@@ -212,12 +212,12 @@ import Testing
     let plugin = try PluginInstance(uri, in: installed, settings: usual)
     HandRun(plugin).run(frames: 64)
     let latency = plugin.latencyFrames
-    #expect(latency > 0)
+    expectTrue(latency > 0)
     try withBundle(uri) { folder in
       try writeWave(input(uri, frames: 9001), to: folder.appendingPathComponent("in.wav").path)
       let expected = try applied(uri, in: folder)
       let written = try rendered(uri, in: folder)
-      #expect(written.map { $0.prefix(9001 - latency) } == expected.map { $0.dropFirst(latency) })
+      expectEqual(written.map { $0.prefix(9001 - latency) }, expected.map { $0.dropFirst(latency) })
     }
   }
 }

@@ -42,8 +42,8 @@ import Testing
       let shelf = Shelf(folder: folder)
       try shelf.write("manifest.ttl", [("urn:x:one", "One")], bundle: "a")
       try shelf.write("manifest.ttl", [("urn:x:two", "Two")], bundle: "b")
-      #expect(try shelf.catalog().plugins.map(\.name) == ["One", "Two"])
-      #expect(shelf.remembered == ["One", "Two"])
+      try expectEqual(shelf.catalog().plugins.map(\.name), ["One", "Two"])
+      expectEqual(shelf.remembered, ["One", "Two"])
       try body(shelf)
     }
   }
@@ -54,48 +54,48 @@ import Testing
       // Touched.
       try FileManager.default.setAttributes(
         [.modificationDate: Date(timeIntervalSince1970: 1e9)], ofItemAtPath: a + "/manifest.ttl")
-      #expect(shelf.remembered == nil)
-      #expect(try shelf.catalog().plugins.map(\.name) == ["One", "Two"])
-      #expect(shelf.remembered == ["One", "Two"])
+      expectNil(shelf.remembered)
+      try expectEqual(shelf.catalog().plugins.map(\.name), ["One", "Two"])
+      expectEqual(shelf.remembered, ["One", "Two"])
       // Replaced by a file of the same size and time.
       try shelf.write("manifest.ttl", [("urn:x:one", "Uno")], bundle: "a")
       try FileManager.default.setAttributes(
         [.modificationDate: Date(timeIntervalSince1970: 1e9)], ofItemAtPath: a + "/manifest.ttl")
-      #expect(shelf.remembered == nil)
-      #expect(try shelf.catalog().plugins.map(\.name) == ["Uno", "Two"])
+      expectNil(shelf.remembered)
+      try expectEqual(shelf.catalog().plugins.map(\.name), ["Uno", "Two"])
       // A bundle more, a file more, and a bundle less.
       try shelf.write("manifest.ttl", [("urn:x:three", "Three")], bundle: "c")
-      #expect(shelf.remembered == nil)
-      #expect(try shelf.catalog().plugins.map(\.name) == ["Uno", "Three", "Two"])
+      expectNil(shelf.remembered)
+      try expectEqual(shelf.catalog().plugins.map(\.name), ["Uno", "Three", "Two"])
       try shelf.write("more.ttl", [], bundle: "c")
-      #expect(shelf.remembered == nil)
+      expectNil(shelf.remembered)
       _ = try shelf.catalog()
       try FileManager.default.removeItem(atPath: a)
-      #expect(shelf.remembered == ["Three", "Two"])
+      expectEqual(shelf.remembered, ["Three", "Two"])
       // What is gone does not stay in the file.
       try shelf.write("manifest.ttl", [("urn:x:four", "Four")], bundle: "d")
       _ = try shelf.catalog()
-      #expect(try !String(contentsOfFile: shelf.file, encoding: .utf8).contains("Uno"))
+      expectTrue(try !String(contentsOfFile: shelf.file, encoding: .utf8).contains("Uno"))
     }
   }
 
   @Test func aDamagedOrForeignCacheIsReplaced() throws {
     try shelf { shelf in
       let whole = try Data(contentsOf: URL(fileURLWithPath: shelf.file))
-      let name = try #require(whole.range(of: Data("One".utf8)))
+      let name = try require(whole.range(of: Data("One".utf8)))
       var changed = whole
       changed[name.lowerBound] = UInt8(ascii: "X")
       let text = String(decoding: whole, as: UTF8.self)
-      let body = try #require(text.split(separator: "\n", maxSplits: 1).last)
+      let body = try require(text.split(separator: "\n", maxSplits: 1).last)
       let other = text.replacingOccurrences(of: "cuejack plugins ", with: "cuejack plugins 1")
       for damaged in [
         changed, whole.dropLast(1), whole.prefix(10), Data(), Data("\n".utf8), Data(body.utf8),
         Data(other.utf8), Data([0, 255, 10, 255]),
       ] {
         try damaged.write(to: URL(fileURLWithPath: shelf.file))
-        #expect(shelf.remembered == nil)
-        #expect(try shelf.catalog().plugins.map(\.name) == ["One", "Two"])
-        #expect(shelf.remembered == ["One", "Two"])
+        expectNil(shelf.remembered)
+        try expectEqual(shelf.catalog().plugins.map(\.name), ["One", "Two"])
+        expectEqual(shelf.remembered, ["One", "Two"])
       }
     }
   }
@@ -112,7 +112,7 @@ import Testing
         _ = try validator.bundle(
           shelf.folder.path + "/bundles/\(bundle).lv2/", in: shelf.folders)
       }
-      #expect(shelf.remembered?.count == 4)
+      expectEqual(shelf.remembered?.count, 4)
     }
   }
 
@@ -131,10 +131,10 @@ import Testing
       """.write(toFile: script, atomically: false, encoding: .utf8)
       try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
       try shelf.write("manifest.ttl", [("urn:x:three", "Three")], bundle: "c")
-      #expect(try shelf.catalog(script).plugins.count == 3)
-      #expect(shelf.remembered == nil)
-      #expect(try shelf.catalog().plugins.count == 3)
-      #expect(shelf.remembered?.count == 3)
+      try expectEqual(shelf.catalog(script).plugins.count, 3)
+      expectNil(shelf.remembered)
+      try expectEqual(shelf.catalog().plugins.count, 3)
+      expectEqual(shelf.remembered?.count, 3)
     }
   }
 
@@ -154,10 +154,10 @@ import Testing
       func classes(_ folders: BundleFolders) throws -> [String] {
         try shelf.catalog(in: folders).plugins.filter { $0.uri == "urn:x:four" }.map(\.className)
       }
-      #expect(try classes(shelf.folders) == ["Plugin"])
+      try expectEqual(classes(shelf.folders), ["Plugin"])
       let both = BundleFolders(shelf.folder.path + "/bundles:" + other)
-      #expect(try classes(both) == ["Reverb Plugin"])
-      #expect(try classes(shelf.folders) == ["Plugin"])
+      try expectEqual(classes(both), ["Reverb Plugin"])
+      try expectEqual(classes(shelf.folders), ["Plugin"])
     }
   }
 
@@ -165,7 +165,7 @@ import Testing
     try shelf { shelf in
       let validator = PluginValidator(
         executable: try builtProduct(named: "cuejack").path, cacheFolder: shelf.file + "/no")
-      #expect(try PluginCatalog(of: shelf.folders, by: validator).plugins.count == 2)
+      try expectEqual(PluginCatalog(of: shelf.folders, by: validator).plugins.count, 2)
     }
   }
 
@@ -177,14 +177,14 @@ import Testing
           ("urn:y:one", "Loud"), ("http://y/z#mono", "loud"), ("http://y/x#mono", "Quiet Thing"),
         ], bundle: "e")
       let catalog = try shelf.catalog()
-      #expect(try catalog.uri(named: "urn:x:one") == "urn:x:one")
-      #expect(try catalog.uri(named: "two") == "urn:x:two")
-      #expect(try catalog.uri(named: "x:two") == "urn:x:two")
-      #expect(try catalog.uri(named: "z#mono") == "http://y/z#mono")
-      #expect(try catalog.uri(named: "Loud") == "urn:y:one")
-      #expect(try catalog.uri(named: "QUIET thing") == "http://y/x#mono")
+      try expectEqual(catalog.uri(named: "urn:x:one"), "urn:x:one")
+      try expectEqual(catalog.uri(named: "two"), "urn:x:two")
+      try expectEqual(catalog.uri(named: "x:two"), "urn:x:two")
+      try expectEqual(catalog.uri(named: "z#mono"), "http://y/z#mono")
+      try expectEqual(catalog.uri(named: "Loud"), "urn:y:one")
+      try expectEqual(catalog.uri(named: "QUIET thing"), "http://y/x#mono")
       for name in ["wo", "", "Quiet", "thing", ":two", "Two "] {
-        #expect(try catalog.uri(named: name) == nil, "\(name)")
+        try expectNil(catalog.uri(named: name), "\(name)")
       }
       for (name, uris) in [
         ("one", ["urn:x:one", "urn:y:one"]), ("LOUD", ["http://y/z#mono", "urn:y:one"]),

@@ -63,18 +63,18 @@ import Testing
   @Test func aPluginReachesNothingButItsOwnFiles() throws {
     try withPlugin { world, outside in
       let plugin = try isolated(world)
-      #expect(successes(of: plugin) == Self.allowed)
+      expectEqual(successes(of: plugin), Self.allowed)
       let names = try FileManager.default.contentsOfDirectory(atPath: outside.path)
-      #expect(names == ["secret"])
+      expectEqual(names, ["secret"])
       let secret = outside.appendingPathComponent("secret").path
-      #expect(FileManager.default.contents(atPath: secret) == Data("secret".utf8))
+      expectEqual(FileManager.default.contents(atPath: secret), Data("secret".utf8))
     }
   }
 
   @Test func aTrustedPluginMayDoWhatItsUserMay() throws {
     try withPlugin { world, _ in
       let plugin = try isolated(world, isTrusted: true)
-      #expect(successes(of: plugin) == Self.attempts)
+      expectEqual(successes(of: plugin), Self.attempts)
     }
   }
 
@@ -92,7 +92,7 @@ import Testing
       let text = try String(contentsOf: file, encoding: .utf8)
       try (text + "\n" + parameter).write(to: file, atomically: false, encoding: .utf8)
       let plugin = try isolated(World(path: world.path))
-      #expect(successes(of: plugin) == Self.allowed + ["reads a file of the user"])
+      expectEqual(successes(of: plugin), Self.allowed + ["reads a file of the user"])
     }
   }
 
@@ -104,21 +104,21 @@ import Testing
       for number in 1...3 {
         try plugin.save(to: folder)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-        #expect(names == ["manifest.ttl", "number.txt", "state.ttl"])
+        expectEqual(names, ["manifest.ttl", "number.txt", "state.ttl"])
         let file = folder + "/number.txt"
-        #expect(FileManager.default.contents(atPath: file) == Data("\(number)".utf8))
+        expectEqual(FileManager.default.contents(atPath: file), Data("\(number)".utf8))
         let status = try FileManager.default.attributesOfItem(atPath: file)
-        #expect(status[.type] as? FileAttributeType == .typeRegular)
+        expectEqual(status[.type] as? FileAttributeType, .typeRegular)
         try plugin.restore(PluginState(folder: folder, world: world))
-        #expect(output(of: plugin, for: 1) == Float(number))
+        expectEqual(output(of: plugin, for: 1), Float(number))
       }
       // A second process begins with the state, also with one that was never in a folder of the user.
       let other = try plugin.replacement(restoring: plugin.capture())
-      #expect(output(of: other, for: 1) == 4)
+      expectEqual(output(of: other, for: 1), 4)
       // In the process of the host as well.
       let here = try PluginInstance(Fixture.uri, in: world, settings: usual)
       try here.restore(PluginState(folder: folder, world: world))
-      #expect(output(of: here, for: 1) == 3)
+      expectEqual(output(of: here, for: 1), 3)
     }
   }
 
@@ -150,11 +150,10 @@ import Testing
         last = folder.appendingPathComponent(name).path
         try sampler.save(to: last)
         let link = last + "/click.wav"
-        #expect(
-          FileManager.default.contents(atPath: link)
-            == FileManager.default.contents(atPath: bundled))
+        expectEqual(
+          FileManager.default.contents(atPath: link), FileManager.default.contents(atPath: bundled))
         let target = try FileManager.default.destinationOfSymbolicLink(atPath: link)
-        #expect(target == "../click.wav")
+        expectEqual(target, "../click.wav")
         try sampler.restore(PluginState(folder: last, world: installed))
       }
     }

@@ -57,10 +57,10 @@ import Testing
     for (i, sample) in sound.enumerated() {
       func part(_ first: Int) -> Float { min(1, Float((i - first) / 32 + 1) * 32 / 480) }
       let decibels: Float = i < 100 ? 0 : i < 1200 ? -40 * part(100) : -40 + 40 * part(1200)
-      #expect(abs(sample - pow(10, decibels / 20)) <= 1e-5, "frame \(i)")
+      expectTrue(abs(sample - pow(10, decibels / 20)) <= 1e-5, "frame \(i)")
     }
-    #expect(try plugin.value(of: "gain") == 0)
-    #expect(plugin.lostEvents == 0)
+    try expectEqual(plugin.value(of: "gain"), 0)
+    expectEqual(plugin.lostEvents, 0)
   }
 
   /// The last value counts, whether the caller or a controller set it.
@@ -72,21 +72,21 @@ import Testing
       run.run(
         [ones],
         controllers: [controller(7, UInt8(value), channel: UInt8(channel), at: 9)])
-      #expect(try plugin.value(of: "gain") == -90 + 114 * (Float(value) / 127))
+      try expectEqual(plugin.value(of: "gain"), -90 + 114 * (Float(value) / 127))
     }
     run.run([ones], controllers: [controller(7, 1, at: 9)])
     try plugin.set("gain", to: -3)
-    #expect(try plugin.value(of: "gain") == -3)
+    try expectEqual(plugin.value(of: "gain"), -3)
     run.run([ones])
-    #expect(try plugin.value(of: "gain") == -3)
+    try expectEqual(plugin.value(of: "gain"), -3)
     let state = try plugin.capture()
     run.run([ones], controllers: [controller(7, 0, at: 0)])
     let copy = try plugin.replacement(restoring: state)
     HandRun(copy).run([ones])
-    #expect(try copy.value(of: "gain") == -3 && copy.bindings == plugin.bindings)
+    expectTrue(try copy.value(of: "gain") == -3 && copy.bindings == plugin.bindings)
     // The same controller moves the copy.
     HandRun(copy).run([ones], controllers: [controller(7, 127, at: 0)])
-    #expect(try copy.value(of: "gain") == 24)
+    try expectEqual(copy.value(of: "gain"), 24)
   }
 
   /// The ends are exact, and each kind of control gets valid values.
@@ -95,20 +95,20 @@ import Testing
       MIDIScale(shape: shape, low: low, high: high).values
     }
     let linear = values(.linear, -90, 24)
-    #expect(linear[0] == -90 && linear[127] == 24 && linear[1] == -90 + 114 / 127)
+    expectTrue(linear[0] == -90 && linear[127] == 24 && linear[1] == -90 + 114 / 127)
     let falling = values(.linear, 1, 0)
-    #expect(falling[0] == 1 && falling[127] == 0 && falling == falling.sorted(by: >))
+    expectTrue(falling[0] == 1 && falling[127] == 0 && falling == falling.sorted(by: >))
     let octaves = values(.logarithmic, 20, 20480)
-    #expect(octaves[0] == 20 && octaves[127] == 20480)
+    expectTrue(octaves[0] == 20 && octaves[127] == 20480)
     for data in 0..<128 {
       let expected = 20 * pow(2, 10 * Double(data) / 127)
-      #expect(abs(Double(octaves[data]) / expected - 1) < 1e-6)
+      expectTrue(abs(Double(octaves[data]) / expected - 1) < 1e-6)
     }
     let whole = values(.integer(isLogarithmic: false), 1, 4)
-    #expect(Set(whole) == [1, 2, 3, 4] && whole == whole.sorted())
-    #expect(values(.toggle, 0, 1) == (0..<128).map { $0 < 64 ? 0 : 1 })
+    expectTrue(Set(whole) == [1, 2, 3, 4] && whole == whole.sorted())
+    expectEqual(values(.toggle, 0, 1), (0..<128).map { $0 < 64 ? 0 : 1 })
     let points = values(.points([2, 5, 9]), 2, 9)
-    #expect(points[0] == 2 && points[42] == 2 && points[43] == 5 && points[127] == 9)
+    expectTrue(points[0] == 2 && points[42] == 2 && points[43] == 5 && points[127] == 9)
   }
 
   /// The fixture's trigger is a toggle, and its other controls have no range.
@@ -137,7 +137,7 @@ import Testing
       let expected = (0..<600).map { frame -> Float in
         (130..<200 ~= frame ? 1 : 0) + (250..<420 ~= frame ? 2 : 0)
       }
-      #expect(sound == expected)
+      expectEqual(sound, expected)
       #expect(throws: HostError.noRange(plugin: Fixture.uri, symbol: "endless")) {
         try plugin.bind(binding("cc3", "endless"))
       }
@@ -151,15 +151,16 @@ import Testing
     let (float, int) = (examples + "params#float", examples + "params#int")
     try plugin.bind(binding("cc1", "float", -1, 1))
     try plugin.bind(binding("cc2", int, 0, 1270))
-    #expect(plugin.bindings.map(\.target.name) == [float, int])
+    expectEqual(plugin.bindings.map(\.target.name), [float, int])
     let told = Mutex<[String: ParameterValue]>([:])
     plugin.whenParametersChange { values in told.withLock { $0.merge(values) { $1 } } }
     let run = HandRun(plugin)
     run.run(frames: 64, controllers: [controller(1, 127, at: 3), controller(2, 33, at: 60)])
-    #expect(plugin.parameterValues[float] == .float(1) && plugin.parameterValues[int] == .int(330))
+    expectTrue(
+      plugin.parameterValues[float] == .float(1) && plugin.parameterValues[int] == .int(330))
     try plugin.requestParameter()
     run.run(frames: 64)
-    #expect(waits { told.withLock { $0[float] == .float(1) && $0[int] == .int(330) } })
+    expectTrue(waits { told.withLock { $0[float] == .float(1) && $0[int] == .int(330) } })
   }
 
   // MARK: Learning
@@ -169,7 +170,7 @@ import Testing
     let run = HandRun(plugin)
     let learned = Learned()
     try plugin.learn(MIDITarget("gain", low: -20, high: 20), then: learned.note)
-    #expect(plugin.learning?.name == "gain")
+    expectEqual(plugin.learning?.name, "gain")
     // Notes and channel mode messages are not learned. The first controller takes effect at once.
     run.run(
       [ones],
@@ -178,28 +179,28 @@ import Testing
         controller(20, 127, channel: 5, at: 3), controller(21, 0, channel: 5, at: 4),
       ])
     let expected = binding("cc20@5", "gain", -20, 20)
-    #expect(waits { learned.all == [expected] })
-    #expect(try plugin.value(of: "gain") == 20)
-    #expect(plugin.bindings == [expected] && plugin.learning == nil)
+    expectTrue(waits { learned.all == [expected] })
+    try expectEqual(plugin.value(of: "gain"), 20)
+    expectTrue(plugin.bindings == [expected] && plugin.learning == nil)
     run.run([ones], controllers: [controller(20, 0, channel: 5, at: 0)])
-    #expect(try plugin.value(of: "gain") == -20)
+    try expectEqual(plugin.value(of: "gain"), -20)
 
     // The old controller works until another one moves; then it has no effect.
     try plugin.learn(MIDITarget("gain"), then: learned.note)
     plugin.cancelLearning()
     run.run([ones], controllers: [controller(30, 127, at: 0)])
-    #expect(try plugin.value(of: "gain") == -20 && plugin.bindings == [expected])
+    expectTrue(try plugin.value(of: "gain") == -20 && plugin.bindings == [expected])
     try plugin.learn(MIDITarget("gain"), then: learned.note)
     run.run([ones])
     run.run(
       [ones], controllers: [controller(31, 127, at: 0), controller(20, 0, channel: 5, at: 1)])
-    #expect(try plugin.value(of: "gain") == 24)
-    #expect(waits { learned.all.count == 2 })
-    #expect(plugin.bindings == [binding("cc31@1", "gain")])
+    try expectEqual(plugin.value(of: "gain"), 24)
+    expectTrue(waits { learned.all.count == 2 })
+    expectEqual(plugin.bindings, [binding("cc31@1", "gain")])
 
     try plugin.unbind("gain")
     run.run([ones], controllers: [controller(31, 0, at: 0)])
-    #expect(try plugin.value(of: "gain") == 24 && plugin.bindings.isEmpty)
+    expectTrue(try plugin.value(of: "gain") == 24 && plugin.bindings.isEmpty)
   }
 
   /// Binding during learning does not cancel it, in either order for the cycle. The controller learned
@@ -211,13 +212,13 @@ import Testing
     try plugin.learn(
       MIDITarget("gain"), passing: MIDIController(number: 20, channel: 5), then: learned.note)
     run.run([ones], controllers: [controller(20, 9, channel: 5, at: 3)])
-    #expect(plugin.learning == MIDITarget("gain"))
+    expectEqual(plugin.learning, MIDITarget("gain"))
     // The same number on another channel is another controller.
     run.run(
       [ones],
       controllers: [controller(20, 9, channel: 5, at: 3), controller(20, 127, channel: 4, at: 4)])
-    #expect(waits { learned.all == [binding("cc20@4", "gain")] })
-    #expect(try plugin.value(of: "gain") == 24)
+    expectTrue(waits { learned.all == [binding("cc20@4", "gain")] })
+    try expectEqual(plugin.value(of: "gain"), 24)
   }
 
   @Test(arguments: [false, true]) func anEditDoesNotDisturbLearning(isSeen: Bool) throws {
@@ -232,11 +233,11 @@ import Testing
     run.run(
       frames: 64,
       controllers: [controller(9, 5, at: 0), controller(2, 6, at: 0), controller(3, 7, at: 0)])
-    #expect(waits { learned.all.map(\.controller.description) == ["cc9@1"] })
+    expectTrue(waits { learned.all.map(\.controller.description) == ["cc9@1"] })
     let values = plugin.parameterValues
-    #expect(values[examples + "params#float"] == .float(5))
-    #expect(values[examples + "params#int"] == .int(6))
-    #expect(values[examples + "params#long"] == .long(7))
+    expectEqual(values[examples + "params#float"], .float(5))
+    expectEqual(values[examples + "params#int"], .int(6))
+    expectEqual(values[examples + "params#long"], .long(7))
   }
 
   /// A table created before the host noticed that a cycle had learned.
@@ -250,10 +251,10 @@ import Testing
       plugin.offerBindings(&shared)
     }
     run.run([ones], controllers: [controller(10, 127, at: 0)])
-    #expect(try plugin.value(of: "gain") == -20)
+    try expectEqual(plugin.value(of: "gain"), -20)
     run.run([ones], controllers: [controller(9, 127, at: 0), controller(10, 0, at: 1)])
-    #expect(try plugin.value(of: "gain") == 20)
-    #expect(waits { plugin.bindings == [binding("cc9@1", "gain", -20, 20)] })
+    try expectEqual(plugin.value(of: "gain"), 20)
+    expectTrue(waits { plugin.bindings == [binding("cc9@1", "gain", -20, 20)] })
   }
 
   // MARK: Lasting
@@ -262,13 +263,13 @@ import Testing
     let plugin = try instance(amp)
     try plugin.bind(binding("cc7", "gain", -20, 20))
     let data = try JSONEncoder().encode(plugin.bindings)
-    #expect(try JSONDecoder().decode([MIDIBinding].self, from: data) == plugin.bindings)
-    #expect(String(decoding: data, as: UTF8.self).contains("\"cc7\""))
+    try expectEqual(JSONDecoder().decode([MIDIBinding].self, from: data), plugin.bindings)
+    expectTrue(String(decoding: data, as: UTF8.self).contains("\"cc7\""))
     try plugin.prepare(sampleRate: 96000, maximumFrames: 2048)
     let sound = HandRun(plugin).run([ones], controllers: [controller(7, 127, at: 0)]).sound[0]
     // Ten milliseconds at the new sample rate.
-    #expect(abs(sound[960] - 10) < 1e-4 && sound[900] < 9.9)
-    #expect(try plugin.value(of: "gain") == 20)
+    expectTrue(abs(sound[960] - 10) < 1e-4 && sound[900] < 9.9)
+    try expectEqual(plugin.value(of: "gain"), 20)
   }
 
   /// Tables are replaced while cycles run.
@@ -293,10 +294,10 @@ import Testing
     }
     plugin.cancelLearning()
     try plugin.bind(binding("cc7", "gain", -10, -10))
-    #expect(try waits { try plugin.value(of: "gain") == -10 })
+    expectTrue(try waits { try plugin.value(of: "gain") == -10 })
     isOver.store(true, ordering: .releasing)
     hasEnded.wait()
-    #expect(plugin.bindings == [binding("cc7", "gain", -10, -10)])
+    expectEqual(plugin.bindings, [binding("cc7", "gain", -10, -10)])
   }
 
   @Test func aCycleWithControllersNeitherAllocatesNorLocks() throws {
@@ -326,8 +327,8 @@ import Testing
           cue_probe_enter()
           body()
           let seen = cue_probe_leave()
-          #expect(seen.allocations == 0 && seen.frees == 0 && seen.locks == 0)
-          #expect(seen.retains == 0 && seen.releases == 0)
+          expectTrue(seen.allocations == 0 && seen.frees == 0 && seen.locks == 0)
+          expectTrue(seen.retains == 0 && seen.releases == 0)
         }
       }
     }
@@ -351,11 +352,11 @@ import Testing
       throws: HostError.notANumber(
         plugin: examples + "params", parameter: examples + "params#string")
     ) { try params.bind(binding("cc1", "string", 0, 1)) }
-    #expect(plugin.bindings.isEmpty && params.bindings.isEmpty)
+    expectTrue(plugin.bindings.isEmpty && params.bindings.isEmpty)
     for text in ["cc", "cc120", "cc7@0", "cc7@17", "7", "cc7@", "cc-1", "CC7"] {
-      #expect(MIDIController(text) == nil, "\(text)")
+      expectNil(MIDIController(text), "\(text)")
     }
-    #expect(MIDIController("cc0@16")?.description == "cc0@16")
+    expectEqual(MIDIController("cc0@16")?.description, "cc0@16")
     #expect(throws: DecodingError.self) {
       try JSONDecoder().decode([MIDIController].self, from: Data("[\"cc300\"]".utf8))
     }

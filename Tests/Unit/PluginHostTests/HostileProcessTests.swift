@@ -53,9 +53,10 @@ import Testing
     for i in 0..<40 {
       let (first, second) = i % 2 == 0 ? (host, child) : (child, host)
       let number = first.map("urn:\(i)")
-      #expect(number != 0 && second.unmap(number) == "urn:\(i)" && second.map("urn:\(i)") == number)
+      expectTrue(
+        number != 0 && second.unmap(number) == "urn:\(i)" && second.map("urn:\(i)") == number)
     }
-    #expect(host.unmap(0) == nil && host.unmap(65) == nil && host.map("") == 0)
+    expectTrue(host.unmap(0) == nil && host.unmap(65) == nil && host.map("") == 0)
   }
 
   /// Offsets of the next text before the table's start or far beyond its end.
@@ -65,8 +66,8 @@ import Testing
     let known = host.map("urn:known")
     host.urids.text_used.pointee = used
     let number = host.map("urn:new")
-    #expect(number != 0 && host.map("urn:new") == number && host.unmap(number) == "urn:new")
-    #expect(host.map("urn:known") == known)
+    expectTrue(number != 0 && host.map("urn:new") == number && host.unmap(number) == "urn:new")
+    expectEqual(host.map("urn:known"), known)
   }
 
   @Test func aTextWithoutAnEndIsNoURI() {
@@ -75,15 +76,15 @@ import Testing
     let child = Table(sharedWith: host)
     let new = child.map("urn:new")
     memset(host.urids.text, 0x41, Table.textBytes)
-    #expect(host.unmap(known) == "urn:known" && host.map("urn:known") == known)
-    #expect(host.unmap(new) == nil)
+    expectTrue(host.unmap(known) == "urn:known" && host.map("urn:known") == known)
+    expectNil(host.unmap(new))
     for slot in 0..<Table.capacity {
       for offset: UInt32 in [1, UInt32(Table.textBytes), UInt32(Table.textBytes) + 1, .max] {
         host.urids.slots[slot] = offset
         _ = host.unmap(UInt32(slot + 1))
       }
     }
-    #expect(host.unmap(known) == "urn:known")
+    expectEqual(host.unmap(known), "urn:known")
   }
 
   /// A URID keeps its URI, whatever the other process writes later.
@@ -91,21 +92,21 @@ import Testing
     let host = Table()
     let child = Table(sharedWith: host)
     let numbers = (0..<8).map { child.map("urn:\($0)") }
-    #expect(numbers.map { host.unmap($0) } == (0..<8).map { "urn:\($0)" })
+    expectEqual(numbers.map { host.unmap($0) }, (0..<8).map { "urn:\($0)" })
     memset(host.urids.slots, 0, 4 * Table.capacity)
     memset(host.urids.text, 0, Table.textBytes)
-    #expect(numbers.map { host.unmap($0) } == (0..<8).map { "urn:\($0)" })
-    #expect((0..<8).map { host.map("urn:\($0)") } == numbers)
+    expectEqual(numbers.map { host.unmap($0) }, (0..<8).map { "urn:\($0)" })
+    expectEqual((0..<8).map { host.map("urn:\($0)") }, numbers)
   }
 
   @Test func oneLongURITakesNothingFromOthers() {
     let host = Table()
     for count in [4095, 5000, 8191, 8192, 100_000] {
-      #expect(host.map("urn:" + String(repeating: "x", count: count - 4)) == 0 || count == 4095)
+      expectTrue(host.map("urn:" + String(repeating: "x", count: count - 4)) == 0 || count == 4095)
     }
     let other = Table()
-    #expect(other.map(String(repeating: "x", count: 8192)) == 0)
-    #expect(other.map("urn:a") != 0)
+    expectEqual(other.map(String(repeating: "x", count: 8192)), 0)
+    expectTrue(other.map("urn:a") != 0)
   }
 
   // MARK: Lines
@@ -125,7 +126,7 @@ import Testing
 
   @Test func aLineWithoutEndIsNotListenedTo() {
     let words = failure("exec tr '\\0' x </dev/zero")
-    #expect(words.contains("is faulty: it crashed (Killed)"), "\(words)")
+    expectTrue(words.contains("is faulty: it crashed (Killed)"), "\(words)")
   }
 
   /// An unrequested answer does not answer the next request.
@@ -136,7 +137,8 @@ import Testing
       while read line; do echo '{"reply":{"_0":{"value":{"_0":7}}}}'; done
       """#)
     // It makes no false statement, but has no plugin either.
-    #expect(words == "nothing" || words.contains("crashed") || words.contains("ended"), "\(words)")
+    expectTrue(
+      words == "nothing" || words.contains("crashed") || words.contains("ended"), "\(words)")
   }
 
   /// A process that says that it has saved, and has written nothing, or a part of a state, or that of another plugin.
@@ -160,9 +162,9 @@ import Testing
         ], patience: 2))
     try withTemporaryFolder { folder in
       let error = #expect(throws: HostError.self) { try plugin.save(to: folder.path + "/state") }
-      #expect(
+      expectTrue(
         "\(String(describing: error))".contains("no whole state"), "\(String(describing: error))")
-      #expect(!FileManager.default.fileExists(atPath: folder.path + "/state"))
+      expectTrue(!FileManager.default.fileExists(atPath: folder.path + "/state"))
     }
   }
 }

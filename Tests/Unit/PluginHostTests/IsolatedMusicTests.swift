@@ -42,42 +42,42 @@ import Testing
   func aControllerMovesAControlFromItsFrameOn(blocks: [Int]) throws {
     let (here, there) = try (plain("amp"), isolated("amp"))
     for plugin in [here, there] as [any HostedPlugin] { try plugin.bind(gain) }
-    #expect(there.bindings == [gain])
+    expectEqual(there.bindings, [gain])
     let moves = [(100, 0), (101, 64), (1200, 127)].map {
       TimedEvent(frame: $0.0, bytes: [0xb1, 7, UInt8($0.1)])
     }
     let expected = sound(here, frames: 4000, blocks: blocks, controllers: moves)
-    #expect(Set(expected).count > 20)
-    #expect(sound(there, frames: 4000, blocks: blocks, controllers: moves) == late(expected))
-    #expect(try there.value(of: "gain") == 0)
+    expectTrue(Set(expected).count > 20)
+    expectEqual(sound(there, frames: 4000, blocks: blocks, controllers: moves), late(expected))
+    try expectEqual(there.value(of: "gain"), 0)
     try there.unbind("gain")
-    #expect(there.bindings.isEmpty)
+    expectTrue(there.bindings.isEmpty)
   }
 
   @Test func aControllerIsLearned() throws {
     let plugin = try isolated("amp")
     let learned = Mutex<[MIDIBinding]>([])
     try plugin.learn(MIDITarget("gain")) { binding in learned.withLock { $0.append(binding) } }
-    #expect(plugin.learning == MIDITarget("gain"))
+    expectEqual(plugin.learning, MIDITarget("gain"))
     let move = [TimedEvent(frame: 10, bytes: [0xb4, 21, 127])]
     _ = sound(plugin, frames: 1024, blocks: [1024], controllers: move)
     let bound = MIDIBinding(MIDIController("cc21@5")!, to: MIDITarget("gain"))
-    #expect(waits { learned.withLock { $0 } == [bound] })
-    #expect(plugin.bindings == [bound] && plugin.learning == nil)
-    #expect(try plugin.value(of: "gain") == 24)
+    expectTrue(waits { learned.withLock { $0 } == [bound] })
+    expectTrue(plugin.bindings == [bound] && plugin.learning == nil)
+    try expectEqual(plugin.value(of: "gain"), 24)
 
     // Another instance takes over the bindings and the learning request.
     try plugin.learn(MIDITarget("gain")) { binding in learned.withLock { $0.append(binding) } }
     let second = try plugin.replacement(restoring: plugin.capture())
-    #expect(plugin.learning == nil && second.bindings == [bound])
+    expectTrue(plugin.learning == nil && second.bindings == [bound])
     let other = [TimedEvent(frame: 10, bytes: [0xb0, 22, 0])]
     _ = sound(second, frames: 1024, blocks: [1024], controllers: other)
-    #expect(waits { learned.withLock { $0.count } == 2 })
-    #expect(second.bindings.map(\.controller) == [MIDIController("cc22@1")!])
+    expectTrue(waits { learned.withLock { $0.count } == 2 })
+    expectEqual(second.bindings.map(\.controller), [MIDIController("cc22@1")!])
 
     try second.learn(MIDITarget("gain"))
     second.cancelLearning()
-    #expect(second.learning == nil)
+    expectNil(second.learning)
     #expect(throws: HostError.unknownPort(plugin: examples + "amp", symbol: "volume")) {
       try second.learn(MIDITarget("volume"))
     }
@@ -96,9 +96,9 @@ import Testing
     ] as [(UInt8, () -> Bool)] {
       let move = [TimedEvent(frame: 10, bytes: [0xb0, number, 64])]
       _ = sound(plugin, frames: 1024, blocks: [1024], controllers: move)
-      #expect(waits(for: isOver))
+      expectTrue(waits(for: isOver))
     }
-    #expect(plugin.bindings.map(\.controller) == [MIDIController("cc21@1")!])
+    expectEqual(plugin.bindings.map(\.controller), [MIDIController("cc21@1")!])
   }
 
   @Test func theTransportIsTold() throws {
@@ -117,8 +117,8 @@ import Testing
       return now
     }
     let expected = try sound(plain("metro"), frames: 60000, blocks: [512], transport: transport)
-    #expect(expected.contains { $0 != 0 })
+    expectTrue(expected.contains { $0 != 0 })
     let found = try sound(isolated("metro"), frames: 60000, blocks: [512], transport: transport)
-    #expect(found == late(expected))
+    expectEqual(found, late(expected))
   }
 }

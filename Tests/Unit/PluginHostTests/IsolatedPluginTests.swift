@@ -74,7 +74,7 @@ func builtPlugins() throws -> World {
     usleep(50_000)
     kill(child, SIGCONT)
     let isOver = done.wait(timeout: .now() + 20) == .success
-    #expect(isOver)
+    expectTrue(isOver)
     if !isOver {
       kill(child, SIGKILL)
       done.wait()
@@ -86,9 +86,9 @@ func builtPlugins() throws -> World {
     let plugin = try isolated(examples + "amp")
     let graph = Graph(sampleRate: 48000, blockFrames: 256)
     _ = try graph.add(plugin)
-    #expect(plugin.latencyFrames == 256)
+    expectEqual(plugin.latencyFrames, 256)
     graph.prepare(blockFrames: 4096)
-    #expect(plugin.latencyFrames == 4096)
+    expectEqual(plugin.latencyFrames, 4096)
   }
 
   // MARK: Sound and events
@@ -102,7 +102,7 @@ func builtPlugins() throws -> World {
     let world = try builtPlugins()
     for blocks in [[1024], [64, 17], [1], [5, 300, 64, 1, 1023]] {
       let (here, there) = try (plain(uri, in: world), isolated(uri, in: world))
-      #expect(there.inputs == here.inputs && there.outputs == here.outputs)
+      expectTrue(there.inputs == here.inputs && there.outputs == here.outputs)
       let frames = blocks == [1] ? 3000 : 9000
       let input = (0..<here.inputs).map { noise(frames, seed: UInt64($0) + 7) }
       let midi =
@@ -110,7 +110,7 @@ func builtPlugins() throws -> World {
         ? [60, 700, 701].map { TimedEvent(frame: $0, bytes: [0x90, UInt8($0 / 20), 100]) } : []
       for plugin in [here, there] as [any HostedPlugin] {
         for (i, symbol) in plugin.controls.prefix(2).enumerated() {
-          let port = try #require(plugin.description.port(symbol))
+          let port = try require(plugin.description.port(symbol))
           guard let low = port.minimum, let high = port.maximum else { continue }
           try plugin.set(
             symbol, to: low + (high - low) * 0.75, at: Int64(500 + 300 * i), over: 200 * i)
@@ -118,9 +118,9 @@ func builtPlugins() throws -> World {
       }
       let expected = waiting(here).run(input, frames: frames, blocks: blocks, midi: midi).sound
       let sound = waiting(there).run(input, frames: frames, blocks: blocks, midi: midi).sound
-      #expect(sound == late(expected), "\(blocks)")
-      #expect(expected.allSatisfy { $0.contains { $0 != 0 } })
-      #expect(there.memory.late == 0 && there.lostEvents == 0)
+      expectEqual(sound, late(expected), "\(blocks)")
+      expectTrue(expected.allSatisfy { $0.contains { $0 != 0 } })
+      expectTrue(there.memory.late == 0 && there.lostEvents == 0)
     }
   }
 
@@ -139,8 +139,8 @@ func builtPlugins() throws -> World {
     second.frame = 5000
     for frame in [3, 100, 701] { try here.send(midi: [0x80, 10, 0], at: 5000 + Int64(frame)) }
     let expected = second.run(frames: 2500, blocks: blocks, midi: midi).events
-    #expect(out == late(expected, before: 2500))
-    #expect(out.count == 24)
+    expectEqual(out, late(expected, before: 2500))
+    expectEqual(out.count, 24)
   }
 
   @Test func aPositionIsTold() throws {
@@ -149,8 +149,8 @@ func builtPlugins() throws -> World {
       try plugin.send(TransportPosition(frame: 0, speed: 1, beatsPerMinute: 120), at: 100)
     }
     let expected = waiting(here).run(frames: 30000, blocks: [512]).sound
-    #expect(waiting(there).run(frames: 30000, blocks: [512]).sound == late(expected))
-    #expect(expected[0].contains { $0 != 0 })
+    expectEqual(waiting(there).run(frames: 30000, blocks: [512]).sound, late(expected))
+    expectTrue(expected[0].contains { $0 != 0 })
   }
 
   @Test func parametersAreSetAndTold() throws {
@@ -166,23 +166,23 @@ func builtPlugins() throws -> World {
     run.run(frames: 64)
     try params.requestParameter()
     run.run(frames: 64)
-    #expect(told.wait(timeout: .now() + 20) == .success)
+    expectEqual(told.wait(timeout: .now() + 20), .success)
     for (name, value) in values {
-      #expect(params.parameterValues[examples + "params#\(name)"] == value)
+      expectEqual(params.parameterValues[examples + "params#\(name)"], value)
     }
   }
 
   @Test func latencyIsABlockAndThePlugins() throws {
     let limiter = try isolated(
       "urn:cuejack:plugins:limiter", in: builtPlugins())
-    #expect(limiter.latencyFrames == 1264 && !limiter.hasRun)
+    expectTrue(limiter.latencyFrames == 1264 && !limiter.hasRun)
     let run = waiting(limiter)
     run.run([noise(64), noise(64)])
-    #expect(limiter.latencyFrames == 1264 && limiter.hasRun && run.sawAttention)
+    expectTrue(limiter.latencyFrames == 1264 && limiter.hasRun && run.sawAttention)
     run.run([noise(64), noise(64)])
-    #expect(!run.sawAttention)
+    expectTrue(!run.sawAttention)
     try limiter.prepare(sampleRate: 96000, maximumFrames: 256)
-    #expect(limiter.latencyFrames == 256 + 480)
+    expectEqual(limiter.latencyFrames, 256 + 480)
   }
 
   // MARK: State and settings
@@ -191,20 +191,20 @@ func builtPlugins() throws -> World {
     try withTemporaryFolder { folder in
       let amp = try isolated(examples + "amp")
       try amp.set("gain", to: -12.5)
-      #expect(try amp.value(of: "gain") == -12.5)
+      try expectEqual(amp.value(of: "gain"), -12.5)
       try amp.save(to: folder.appendingPathComponent("amp").path)
       let state = try amp.capture()
       let here = try plain(examples + "amp")
       try here.restore(state)
-      #expect(try here.value(of: "gain") == -12.5)
+      try expectEqual(here.value(of: "gain"), -12.5)
       try here.set("gain", to: 3)
       // An in-memory state is passed to the other process, too.
       try amp.restore(here.capture())
-      #expect(try amp.value(of: "gain") == 3)
+      try expectEqual(amp.value(of: "gain"), 3)
       let second = try amp.replacement(
         restoring: PluginState(
           folder: folder.appendingPathComponent("amp").path, world: installed))
-      #expect(try second.value(of: "gain") == -12.5)
+      try expectEqual(second.value(of: "gain"), -12.5)
       #expect(
         throws: HostError.stateOfAnother(plugin: examples + "params", other: examples + "amp")
       ) { try isolated(examples + "params").restore(state) }
@@ -224,8 +224,8 @@ func builtPlugins() throws -> World {
         .replacement(restoring: here.capture())
       let note = [TimedEvent(frame: 0, bytes: [0x90, 60, 127])]
       let sound = HandRun(there).run(frames: 2048, midi: note).sound[0]
-      #expect(sound[1024...].allSatisfy { abs($0 - 0.25) < 1e-4 })
-      #expect(FileManager.default.fileExists(atPath: path))
+      expectTrue(sound[1024...].allSatisfy { abs($0 - 0.25) < 1e-4 })
+      expectTrue(FileManager.default.fileExists(atPath: path))
     }
   }
 
@@ -236,9 +236,8 @@ func builtPlugins() throws -> World {
     for plugin in [here, there] as [any HostedPlugin] {
       try plugin.restore(installed.preset(preset, of: uri))
     }
-    #expect(
-      try there.controls.map { try there.value(of: $0) }
-        == here.controls.map { try here.value(of: $0) })
+    try expectEqual(
+      there.controls.map { try there.value(of: $0) }, here.controls.map { try here.value(of: $0) })
   }
 
   @Test func anotherRateAndBlockLengthAreTaken() throws {
@@ -249,18 +248,18 @@ func builtPlugins() throws -> World {
     run.run([ones], blocks: [1000])
     for frames in [4096, 128] {
       try amp.prepare(sampleRate: 44100, maximumFrames: frames)
-      #expect(amp.latencyFrames == frames)
+      expectEqual(amp.latencyFrames, frames)
       let sound = run.run([ones], blocks: [frames, 77]).sound[0]
-      #expect(sound[..<frames].allSatisfy { $0 == 0 })
-      #expect(sound[frames...].allSatisfy { abs($0 - 10) < 1e-4 })
+      expectTrue(sound[..<frames].allSatisfy { $0 == 0 })
+      expectTrue(sound[frames...].allSatisfy { abs($0 - 10) < 1e-4 })
     }
   }
 
   @Test func aPluginThatCanBypassItselfDoes() throws {
     let strip = try isolated(
       "urn:cuejack:plugins:channel-strip", in: builtPlugins())
-    #expect(strip.setEnabled(false) && strip.setEnabled(true))
-    #expect(try !isolated(examples + "amp").setEnabled(false))
+    expectTrue(strip.setEnabled(false) && strip.setEnabled(true))
+    expectTrue(try !isolated(examples + "amp").setEnabled(false))
   }
 
   // MARK: Errors
@@ -305,7 +304,7 @@ func builtPlugins() throws -> World {
       let error = #expect(throws: HostError.self) {
         try isolated(Fixture.uri, in: World(path: fixture.path))
       }
-      #expect(error.map { "\($0)".contains(words) } == true, "\(error.map { "\($0)" } ?? "")")
+      expectEqual(error.map { "\($0)".contains(words) }, true, "\(error.map { "\($0)" } ?? "")")
     }
   }
 
@@ -324,8 +323,8 @@ func builtPlugins() throws -> World {
             cue_probe_enter()
             body()
             let seen = cue_probe_leave()
-            #expect(seen.allocations == 0 && seen.frees == 0 && seen.locks == 0)
-            #expect(seen.retains == 0 && seen.releases == 0)
+            expectTrue(seen.allocations == 0 && seen.frees == 0 && seen.locks == 0)
+            expectTrue(seen.retains == 0 && seen.releases == 0)
           }
         }
       }

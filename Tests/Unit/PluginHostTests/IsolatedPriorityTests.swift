@@ -47,6 +47,6 @@ import Testing
       examples + "amp", in: installed, settings: usual, priority: 5, program: program)
     let end = Date() + 20
     while isAllowed, !hasPriority(plugin.process.identifier), Date() < end { usleep(5000) }
-    #expect(hasPriority(plugin.process.identifier) == isAllowed)
+    expectEqual(hasPriority(plugin.process.identifier), isAllowed)
   }
 }

@@ -65,9 +65,9 @@ import Testing
       }
       stream.play(turn % 8 < 4 ? 300 : 5000)
     }
-    #expect(amp.memory.late > 0)
+    expectTrue(amp.memory.late > 0)
     let lag = [Float](repeating: 0, count: 256)
-    #expect(stream.heard == Array((lag + input).prefix(stream.heard.count)))
+    expectEqual(stream.heard, Array((lag + input).prefix(stream.heard.count)))
   }
 
   /// The plugin's output also returns without a click.
@@ -89,7 +89,7 @@ import Testing
       stop(amp.process.identifier)
       let late = amp.memory.late
       stream.play(length + 2000)
-      #expect(amp.memory.late == late + 1)
+      expectEqual(amp.memory.late, late + 1)
       kill(amp.process.identifier, SIGCONT)
     }
     try wait(for: "the plugin's sound") {
@@ -98,7 +98,7 @@ import Testing
       return isWet()
     }
     let (step, silent) = faults(stream.heard.dropFirst(300))
-    #expect(step <= sinesOwn * 1.05 && silent == 0)
+    expectTrue(step <= sinesOwn * 1.05 && silent == 0)
   }
 
   @Test func aKilledPluginIsNoClickAndNoGap() throws {
@@ -117,24 +117,24 @@ import Testing
     stream.play(20_000)
     let factor = powf(10, -6 * 0.05)
     let heard = stream.heard
-    let turn = try #require(
+    let turn = try require(
       heard.indices.first { $0 > 300 && heard[$0] != input[$0 - 256] * factor })
-    #expect((10_012...30_012).contains(turn))
+    expectTrue((10_012...30_012).contains(turn))
     // A fade of 10 ms, then the unchanged input with the same latency.
-    #expect((turn + 480..<heard.count).allSatisfy { heard[$0] == input[$0 - 256] })
+    expectTrue((turn + 480..<heard.count).allSatisfy { heard[$0] == input[$0 - 256] })
     let (step, silent) = faults(heard.dropFirst(300))
-    #expect(step <= sinesOwn * 1.05 && silent == 0)
-    #expect(hasEnded(process) && amp.process.identifier == 0)
-    #expect(amp.latencyFrames == 256)
+    expectTrue(step <= sinesOwn * 1.05 && silent == 0)
+    expectTrue(hasEnded(process) && amp.process.identifier == 0)
+    expectEqual(amp.latencyFrames, 256)
     #expect(throws: HostError.gone(plugin: examples + "amp", reason: "crashed (Killed)")) {
       try amp.set("gain", to: 0)
     }
     amp.whenGone { told.withLock { $0 += 1 } }
-    #expect(told.withLock { $0 } == 2)
+    expectEqual(told.withLock { $0 }, 2)
     // The node can still be prepared for another sample rate.
     try amp.prepare(sampleRate: 44100, maximumFrames: 512)
     let second = HandRun(amp).run([input], blocks: [512]).sound[0]
-    #expect(Array(second[512...]) == Array(input.dropLast(512)))
+    expectEqual(Array(second[512...]), Array(input.dropLast(512)))
   }
 
   /// The plugin's own latency counts, too: the input has the latency of the plugin's output.
@@ -149,8 +149,8 @@ import Testing
     kill(limiter.process.identifier, SIGKILL)
     try wait(for: "the end") { limiter.isGone }
     heard += run.run([Array(input[10_000...]), Array(input[10_000...])], blocks: [100]).sound[0]
-    #expect(limiter.latencyFrames == 496)
-    #expect(heard == [Float](repeating: 0, count: 496) + input.dropLast(496))
+    expectEqual(limiter.latencyFrames, 496)
+    expectEqual(heard, [Float](repeating: 0, count: 496) + input.dropLast(496))
   }
 
   @Test(arguments: [
@@ -172,9 +172,9 @@ import Testing
       try wait(for: "the end") { plugin.isGone }
       try wait(for: "the bypass") { "\(run.graph)".contains("bypassed") }
       heard += run.offline.run([], silence: 4000)
-      #expect(heard.count == 44_000 && heard.prefix(1024).allSatisfy { $0 == 0 })
+      expectTrue(heard.count == 44_000 && heard.prefix(1024).allSatisfy { $0 == 0 })
       // The graph's crossfade rounds.
-      #expect(zip(heard.dropFirst(1024), input).allSatisfy { abs($0 - $1) < 1e-6 })
+      expectTrue(zip(heard.dropFirst(1024), input).allSatisfy { abs($0 - $1) < 1e-6 })
       #expect(throws: HostError.gone(plugin: Fixture.uri, reason: reason)) {
         try plugin.value(of: "none")
       }
@@ -193,22 +193,22 @@ import Testing
         builtProduct(named: "cuejack").path,
         ["play", file, "--plugin", Fixture.uri, "--isolate", Fixture.uri, "--render", out],
         environment: ["LV2_PATH": fixture.path, "XDG_CACHE_HOME": folder.path])
-      #expect(result.status == 1 && result.output == "\(out): wrote 48000 frames\n", "\(result)")
-      #expect(
+      expectTrue(result.status == 1 && result.output == "\(out): wrote 48000 frames\n", "\(result)")
+      expectTrue(
         result.errors.hasSuffix(
           "cuejack: “Fixture” crashed (Aborted): its input passes unchanged from now on\n"))
       let written = try readWave(out)[0]
-      #expect(written.count == input.count)
-      #expect(zip(written, input).allSatisfy { abs($0 - $1) < 1e-6 })
+      expectEqual(written.count, input.count)
+      expectTrue(zip(written, input).allSatisfy { abs($0 - $1) < 1e-6 })
     }
   }
 
   @Test func theProcessGoesWithItsPlugin() throws {
     var amp: IsolatedPlugin? = try amp(0)
-    let process = try #require(amp?.process.identifier)
-    #expect(!hasEnded(process))
+    let process = try require(amp?.process.identifier)
+    expectTrue(!hasEnded(process))
     amp = nil
-    #expect(hasEnded(process))
+    expectTrue(hasEnded(process))
     // Including a plugin in a run that never ends, or whose process is stopped.
     try withTemporaryFolder { folder in
       let fixture = try Fixture(in: folder, "HANGS")
@@ -217,7 +217,7 @@ import Testing
       let process = plugin!.process.identifier
       HandRun(plugin!).run([noise(64)])
       plugin = nil
-      #expect(hasEnded(process))
+      expectTrue(hasEnded(process))
     }
   }
 
@@ -235,7 +235,7 @@ import Testing
         output: output)
       try wait(for: "the plugin to hang") { text(of: output).contains("it hangs") }
       let plugins = childProcesses(of: host.processIdentifier)
-      #expect(plugins.count == 1 && !hasEnded(plugins[0]))
+      expectTrue(plugins.count == 1 && !hasEnded(plugins[0]))
       host.send(signal: SIGKILL)
       _ = host.wait(seconds: 20)
       try wait(for: "the plugin's end") { plugins.allSatisfy(hasEnded) }

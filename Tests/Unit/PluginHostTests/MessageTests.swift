@@ -26,12 +26,12 @@ import Testing
         let isPut = message.withUnsafeBytes {
           cue_ring_put(&ring, $0.baseAddress!, UInt32(head), $0.baseAddress! + head, UInt32(body))
         }
-        #expect(isPut && cue_ring_readable(&ring) == UInt64(message.count))
-        #expect(!cue_ring_put(&ring, message, UInt32(64 - message.count + 1), nil, 0))
+        expectTrue(isPut && cue_ring_readable(&ring) == UInt64(message.count))
+        expectTrue(!cue_ring_put(&ring, message, UInt32(64 - message.count + 1), nil, 0))
         var taken = [UInt8](repeating: 0, count: message.count)
         cue_ring_peek(&ring, &taken, UInt32(head))
         cue_ring_take(&ring, &taken, UInt32(message.count))
-        #expect(taken == message && cue_ring_readable(&ring) == 0)
+        expectTrue(taken == message && cue_ring_readable(&ring) == 0)
       }
     }
   }
@@ -66,8 +66,8 @@ import Testing
       }
       isOver.store(true, ordering: .relaxed)
       writer.wait()
-      #expect(isWhole && heard == count, "message \(heard) of \(count)")
-      #expect(plugin.lostEvents == 0)
+      expectTrue(isWhole && heard == count, "message \(heard) of \(count)")
+      expectEqual(plugin.lostEvents, 0)
     }
   }
 }

@@ -22,9 +22,9 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
 
   @Test func soundPasses() throws {
     let amp = try instance(examples + "amp")
-    #expect(amp.inputs == 1 && amp.outputs == 1 && amp.eventInputs == 0)
+    expectTrue(amp.inputs == 1 && amp.outputs == 1 && amp.eventInputs == 0)
     let input = noise(3000)
-    #expect(HandRun(amp).run([input], blocks: [64, 17, 1024]).sound == [input])
+    expectEqual(HandRun(amp).run([input], blocks: [64, 17, 1024]).sound, [input])
   }
 
   @Test func aControlChangesOnItsFrame() throws {
@@ -35,13 +35,13 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     try amp.set("gain", to: 20, at: 1000 + 333)
     try amp.set("gain", to: 0, at: 1000 + 700)
     let sound = run.run([ones]).sound[0]
-    #expect(sound[..<333].allSatisfy { $0 == 1 })
-    #expect(sound[333..<700].allSatisfy { abs($0 - 10) < 1e-5 })
-    #expect(sound[700...].allSatisfy { $0 == 1 })
+    expectTrue(sound[..<333].allSatisfy { $0 == 1 })
+    expectTrue(sound[333..<700].allSatisfy { abs($0 - 10) < 1e-5 })
+    expectTrue(sound[700...].allSatisfy { $0 == 1 })
     // A change that is too late takes effect at once.
     try amp.set("gain", to: 20, at: 5)
-    #expect(run.run([ones]).sound[0].allSatisfy { abs($0 - 10) < 1e-5 })
-    #expect(try amp.value(of: "gain") == 20)
+    expectTrue(run.run([ones]).sound[0].allSatisfy { abs($0 - 10) < 1e-5 })
+    try expectEqual(amp.value(of: "gain"), 20)
   }
 
   /// The value changes in steps of 32 frames from the first frame of the ramp on, independent of the
@@ -55,7 +55,7 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     for (i, sample) in sound.enumerated() {
       let step = i < 100 ? 0 : Float((i - 100) / 32 + 1) * 32 / 1000
       let expected = pow(10, -40 * min(1, step) / 20)
-      #expect(abs(sample - expected) <= 1e-5, "frame \(i)")
+      expectTrue(abs(sample - expected) <= 1e-5, "frame \(i)")
     }
   }
 
@@ -70,7 +70,7 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
         sent += 1
       }
     }
-    #expect(sent >= 1024)
+    expectTrue(sent >= 1024)
   }
 
   @Test func aCycleNeitherAllocatesNorLocks() throws {
@@ -89,8 +89,8 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
           cue_probe_enter()
           body()
           let seen = cue_probe_leave()
-          #expect(seen.allocations == 0 && seen.frees == 0 && seen.locks == 0)
-          #expect(seen.retains == 0 && seen.releases == 0)
+          expectTrue(seen.allocations == 0 && seen.frees == 0 && seen.locks == 0)
+          expectTrue(seen.retains == 0 && seen.releases == 0)
         }
       }
     }
@@ -108,7 +108,7 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     let expected = midi.flatMap {
       [$0, TimedEvent(frame: $0.frame, bytes: [$0.bytes[0], $0.bytes[1] + 7, $0.bytes[2]])]
     }
-    #expect(out == expected)
+    expectEqual(out, expected)
   }
 
   /// Events from the host are merged with those of the graph, also where a change splits the run.
@@ -122,12 +122,12 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     let midi = [0, 100, 102, 699, 701].map { TimedEvent(frame: $0, bytes: [0x90, 50, 1]) }
     let out = run.run(frames: 1000, blocks: blocks, midi: midi).events
     let roots = out.filter { $0.bytes[1] % 10 == 0 }
-    #expect(out.count == 20 && out.map(\.frame) == out.map(\.frame).sorted())
-    #expect(roots.map(\.frame) == (frames + midi.map(\.frame)).sorted())
-    #expect(roots.filter { $0.bytes[0] == 0x80 }.map(\.frame) == frames)
+    expectTrue(out.count == 20 && out.map(\.frame) == out.map(\.frame).sorted())
+    expectEqual(roots.map(\.frame), (frames + midi.map(\.frame)).sorted())
+    expectEqual(roots.filter { $0.bytes[0] == 0x80 }.map(\.frame), frames)
     // An event for a frame before its block arrives at the block's first frame.
     try fifths.send(midi: [0x80, 60, 0], at: 1)
-    #expect(run.run(frames: 64).events.map(\.frame) == [0, 0])
+    expectEqual(run.run(frames: 64).events.map(\.frame), [0, 0])
   }
 
   /// This plugin's gate reports each state one event late. The test checks that it receives all events.
@@ -140,21 +140,21 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
       TimedEvent(frame: 600, bytes: [0x90, 61, 100]), TimedEvent(frame: 601, bytes: [0x80, 61, 0]),
     ]
     let sound = HandRun(gate).run([ones], blocks: [512], midi: midi).sound[0]
-    #expect(sound.indices.filter { sound[$0] == 1 } == Array(0..<100) + Array(512..<600))
+    expectEqual(sound.indices.filter { sound[$0] == 1 }, Array(0..<100) + Array(512..<600))
   }
 
   @Test func aPositionIsTold() throws {
     let metro = try instance(examples + "metro")
     let run = HandRun(metro)
-    #expect(metro.accepts("http://lv2plug.in/ns/ext/time#Position"))
-    #expect(run.run(frames: 4800).sound[0].allSatisfy { $0 == 0 })
+    expectTrue(metro.accepts("http://lv2plug.in/ns/ext/time#Position"))
+    expectTrue(run.run(frames: 4800).sound[0].allSatisfy { $0 == 0 })
     try metro.send(TransportPosition(frame: 0, speed: 1, beatsPerMinute: 120), at: run.frame + 100)
     let sound = run.run(frames: 48000).sound[0]
-    #expect(sound[..<100].allSatisfy { $0 == 0 })
-    #expect(sound[100...].contains { $0 != 0 })
+    expectTrue(sound[..<100].allSatisfy { $0 == 0 })
+    expectTrue(sound[100...].contains { $0 != 0 })
     try metro.send(TransportPosition(frame: 0, speed: 0, beatsPerMinute: 120))
     run.run(frames: 4800)
-    #expect(run.run(frames: 48000).sound[0].allSatisfy { $0 == 0 })
+    expectTrue(run.run(frames: 48000).sound[0].allSatisfy { $0 == 0 })
   }
 
   @Test func parametersAreSetAndTold() throws {
@@ -170,7 +170,7 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     run.run(frames: 64)
     try wait(for: "the answer") { params.parameterValues.count >= values.count }
     for (name, value) in values {
-      #expect(params.parameterValues[examples + "params#\(name)"] == value)
+      expectEqual(params.parameterValues[examples + "params#\(name)"], value)
     }
     #expect(
       throws: HostError.unknownParameter(plugin: examples + "params", parameter: "urn:no")
@@ -200,7 +200,7 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
       run.run(frames: 64)
       // The very next block plays the new sample.
       let sound = run.run(frames: 64, midi: [TimedEvent(frame: 0, bytes: [0x90, 60, 127])]).sound[0]
-      #expect(sound.allSatisfy { abs($0 - 0.25) < 1e-4 })
+      expectTrue(sound.allSatisfy { abs($0 - 0.25) < 1e-4 })
     }
   }
 
@@ -213,7 +213,7 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
         let sound = run.run(frames: 64, midi: [TimedEvent(frame: 0, bytes: [0x90, 60, 127])]).sound
         return sound[0].allSatisfy { abs($0 - 0.25) < 1e-4 }
       }
-      #expect(sampler.lostEvents == 0)
+      expectEqual(sampler.lostEvents, 0)
     }
   }
 
@@ -223,10 +223,10 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     let amp = try instance(examples + "amp")
     try amp.set("gain", to: 20)
     let ones = [Float](repeating: 1, count: 64)
-    #expect(HandRun(amp).run([ones]).sound[0].allSatisfy { abs($0 - 10) < 1e-5 })
+    expectTrue(HandRun(amp).run([ones]).sound[0].allSatisfy { abs($0 - 10) < 1e-5 })
     try amp.prepare(sampleRate: 96000, maximumFrames: 2048)
-    #expect(HandRun(amp).run([ones]).sound[0].allSatisfy { abs($0 - 10) < 1e-5 })
-    #expect(try amp.value(of: "gain") == 20)
+    expectTrue(HandRun(amp).run([ones]).sound[0].allSatisfy { abs($0 - 10) < 1e-5 })
+    try expectEqual(amp.value(of: "gain"), 20)
   }
 
   @Test func anotherRateKeepsWhatThePluginStores() throws {
@@ -237,7 +237,7 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
     try params.requestParameter()
     HandRun(params).run(frames: 64)
     try wait(for: "the answer") { !params.parameterValues.isEmpty }
-    #expect(params.parameterValues[examples + "params#string"] == .string("kept"))
+    expectEqual(params.parameterValues[examples + "params#string"], .string("kept"))
   }
 
   @Test func optionalPortsCanBeLeftOut() throws {
@@ -254,7 +254,7 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
       HandRun(sampler).run(frames: 64)
       last = sampler
     }
-    #expect(last == nil)
+    expectNil(last)
   }
 
   /// The instance is released while the worker thread is in a callback, which does not retain the
@@ -267,7 +267,7 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
       isLearned.signal()
       mayGoOn.wait()
     }
-    HandRun(try #require(amp)).run(
+    HandRun(try require(amp)).run(
       [[Float](repeating: 1, count: 64)],
       controllers: [TimedEvent(frame: 0, bytes: [0xb0, 7, 64])])
     isLearned.wait()
@@ -292,8 +292,8 @@ let usual = PluginSettings(sampleRate: 48000, maximumFrames: 1024)
       try plugin.send(midi: [0x90, 60, 100])
       try plugin.prepare(sampleRate: 48000, maximumFrames: 1024)
       let heard = HandRun(plugin).run(frames: 64).events
-      #expect(heard == [TimedEvent(frame: 0, bytes: [0x90, 60, 100])])
-      #expect(plugin.lostEvents == 0)
+      expectEqual(heard, [TimedEvent(frame: 0, bytes: [0x90, 60, 100])])
+      expectEqual(plugin.lostEvents, 0)
     }
   }
 }

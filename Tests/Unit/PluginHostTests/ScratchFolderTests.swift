@@ -25,11 +25,11 @@ import Testing
 
   /// Expects that another user cannot read the folders on the path.
   private func expectPrivate(_ file: URL?) throws {
-    let file = try #require(file)
+    let file = try require(file)
     let temporary = URL(fileURLWithPath: NSTemporaryDirectory()).pathComponents.count
     let top = file.pathComponents[0...temporary].joined(separator: "/")
     let mode = try FileManager.default.attributesOfItem(atPath: top)[.posixPermissions] as? Int
-    #expect(mode == 0o700, "\(top)")
+    expectEqual(mode, 0o700, "\(top)")
   }
 
   @Test func anInstancesFilesAreItsOwnAndGoWithIt() throws {
@@ -39,7 +39,7 @@ import Testing
         try expectPrivate(file())
         withExtendedLifetime(plugin) {}
       }
-      #expect(file() == nil)
+      expectNil(file())
     }
   }
 
@@ -51,8 +51,8 @@ import Testing
       let isGone = DispatchSemaphore(value: 0)
       plugin.whenGone { isGone.signal() }
       kill(plugin.process.identifier, SIGKILL)
-      #expect(isGone.wait(timeout: .now() + 30) == .success)
-      #expect(file() == nil)
+      expectEqual(isGone.wait(timeout: .now() + 30), .success)
+      expectNil(file())
     }
   }
 
@@ -61,9 +61,9 @@ import Testing
       do {
         let validator = PluginValidator(
           executable: try builtProduct(named: "cuejack").path, cacheFolder: nil)
-        #expect(try validator.plugin(Fixture.uri, in: world) == ValidationReport())
+        try expectEqual(validator.plugin(Fixture.uri, in: world), ValidationReport())
       }
-      #expect(file() == nil)
+      expectNil(file())
     }
   }
 
@@ -76,11 +76,11 @@ import Testing
     let state = try plugin.capture()
     let after = try FileManager.default.contentsOfDirectory(atPath: temporary)
     let made = after.filter { !before.contains($0) && $0.hasPrefix("cuejack-plugin-") }
-    #expect(!made.isEmpty)
+    expectTrue(!made.isEmpty)
     for name in made {
       let path = temporary + "/" + name
       let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
-      #expect(mode == 0o700, "\(path)")
+      expectEqual(mode, 0o700, "\(path)")
     }
     withExtendedLifetime(state) {}
   }

@@ -23,12 +23,12 @@ import Testing
       let target = folder.appendingPathComponent("new/amp").path
       try amp.save(to: target)
       let state = try PluginState(folder: target, world: installed)
-      #expect(state.plugin == examples + "amp")
+      expectEqual(state.plugin, examples + "amp")
       let second = try instance(examples + "amp")
       try second.restore(state)
-      #expect(try second.value(of: "gain") == -12.5)
+      try expectEqual(second.value(of: "gain"), -12.5)
       let ones = [Float](repeating: 1, count: 64)
-      #expect(HandRun(second).run([ones]).sound == HandRun(amp).run([ones]).sound)
+      expectEqual(HandRun(second).run([ones]).sound, HandRun(amp).run([ones]).sound)
     }
   }
 
@@ -41,12 +41,12 @@ import Testing
       try piano.restore(installed.preset(preset.uri, of: uri))
       seen.insert(try piano.controls.map { try piano.value(of: $0) })
     }
-    #expect(seen.count == presets.count)
+    expectEqual(seen.count, presets.count)
     #expect(throws: HostError.unknownPreset(plugin: uri, preset: "urn:no")) {
       try installed.preset("urn:no", of: uri)
     }
     let preset = try installed.preset(presets[0].uri, of: uri)
-    #expect(preset.label == presets[0].label)
+    expectEqual(preset.label, presets[0].label)
     #expect(throws: HostError.stateOfAnother(plugin: examples + "amp", other: uri)) {
       try instance(examples + "amp").restore(preset)
     }
@@ -62,18 +62,18 @@ import Testing
       try params.save(to: folder.path)
       let second = try params.replacement(
         restoring: PluginState(folder: folder.path, world: installed))
-      #expect(second !== params)
+      expectTrue(second !== params)
       try second.requestParameter()
       HandRun(second).run(frames: 64)
       let end = Date() + 20
       while second.parameterValues.isEmpty && Date() < end { usleep(1000) }
-      #expect(second.parameterValues[examples + "params#string"] == .string("kept"))
+      expectEqual(second.parameterValues[examples + "params#string"], .string("kept"))
       guard case .path(let path)? = second.parameterValues[examples + "params#path"] else {
         Issue.record("no path: \(second.parameterValues)")
         return
       }
-      #expect(
-        URL(fileURLWithPath: path).resolvingSymlinksInPath().path == "/etc/hostname", "\(path)")
+      expectEqual(
+        URL(fileURLWithPath: path).resolvingSymlinksInPath().path, "/etc/hostname", "\(path)")
     }
   }
 
@@ -87,13 +87,13 @@ import Testing
       HandRun(sampler).run(frames: 64)
       let state = folder.appendingPathComponent("state").path
       try sampler.save(to: state)
-      #expect(FileManager.default.fileExists(atPath: path))
-      #expect(FileManager.default.fileExists(atPath: state + "/sample.wav"))
+      expectTrue(FileManager.default.fileExists(atPath: path))
+      expectTrue(FileManager.default.fileExists(atPath: state + "/sample.wav"))
       let second = try instance(examples + "sampler").replacement(
         restoring: PluginState(folder: state, world: installed))
       let note = [TimedEvent(frame: 0, bytes: [0x90, 60, 127])]
       let sound = HandRun(second).run(frames: 64, midi: note).sound[0]
-      #expect(sound.allSatisfy { abs($0 - 0.25) < 1e-4 })
+      expectTrue(sound.allSatisfy { abs($0 - 0.25) < 1e-4 })
     }
   }
 
@@ -114,8 +114,8 @@ import Testing
       for target in [link, stateFolder.path, link] {
         try sampler.save(to: target)
         let kind = try FileManager.default.attributesOfItem(atPath: path)[.type]
-        #expect(kind as? FileAttributeType == .typeRegular)
-        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+        expectEqual(kind as? FileAttributeType, .typeRegular)
+        try expectEqual(Data(contentsOf: URL(fileURLWithPath: path)), before)
       }
     }
   }
@@ -125,13 +125,13 @@ import Testing
     let sampler = try instance(examples + "sampler")
     let note = [TimedEvent(frame: 0, bytes: [0x90, 60, 127])]
     let sound = HandRun(sampler).run(frames: 4800, midi: note).sound[0]
-    #expect(sound.contains { $0 != 0 })
+    expectTrue(sound.contains { $0 != 0 })
   }
 
   @Test func aRestoreThatIsSafeMayMeetACycle() throws {
-    #expect(try instance(examples + "sampler").canRestoreWhileRunning)
-    #expect(try instance(examples + "amp").canRestoreWhileRunning)
-    #expect(try !instance(examples + "params").canRestoreWhileRunning)
+    expectTrue(try instance(examples + "sampler").canRestoreWhileRunning)
+    expectTrue(try instance(examples + "amp").canRestoreWhileRunning)
+    expectTrue(try !instance(examples + "params").canRestoreWhileRunning)
     let sampler = try instance(examples + "sampler")
     let state = try sampler.capture()
     let run = HandRun(sampler)
@@ -144,7 +144,7 @@ import Testing
       run.run(frames: 64, midi: [TimedEvent(frame: 0, bytes: [0x90, 60, 127])])
     }
     let sound = run.run(frames: 4800, midi: [TimedEvent(frame: 0, bytes: [0x90, 60, 127])]).sound[0]
-    #expect(sound.contains { $0 != 0 })
+    expectTrue(sound.contains { $0 != 0 })
   }
 
   /// A preset may apply to several plugins.
@@ -165,7 +165,7 @@ import Testing
       for uri in [examples + "amp", second] {
         let plugin = try PluginInstance(uri, in: world, settings: usual)
         try plugin.restore(world.preset("urn:preset", of: uri))
-        if uri != second { #expect(try plugin.value(of: "gain") == -6) }
+        if uri != second { try expectEqual(plugin.value(of: "gain"), -6) }
       }
     }
   }
@@ -198,23 +198,23 @@ import Testing
       switch kind {
       case "pipe":
         unlink(state)
-        #expect(mkfifo(state, 0o600) == 0)
+        expectEqual(mkfifo(state, 0o600), 0)
       case "device":
         unlink(state)
         guard mknod(state, S_IFCHR | 0o600, 0x103) == 0 else { return }
       case "link":
-        #expect(rename(state, folder.path + "/other.ttl") == 0)
-        #expect(symlink("other.ttl", state) == 0)
+        expectEqual(rename(state, folder.path + "/other.ttl"), 0)
+        expectEqual(symlink("other.ttl", state), 0)
       case "pipe beside":
         path = folder.path + "/sample.wav"
-        #expect(mkfifo(path, 0o600) == 0)
+        expectEqual(mkfifo(path, 0o600), 0)
       case "link to a pipe":
         path = folder.path + "/sample.wav"
-        #expect(mkfifo(folder.path + "-pipe", 0o600) == 0)
-        #expect(symlink(folder.path + "-pipe", path) == 0)
+        expectEqual(mkfifo(folder.path + "-pipe", 0o600), 0)
+        expectEqual(symlink(folder.path + "-pipe", path), 0)
       default:
         path = folder.path + "/below/sample.wav"
-        #expect(mkdir(folder.path + "/below", 0o700) == 0 && mkfifo(path, 0o600) == 0)
+        expectTrue(mkdir(folder.path + "/below", 0o700) == 0 && mkfifo(path, 0o600) == 0)
       }
       defer { unlink(folder.path + "-pipe") }
       #expect(throws: HostError.unsafeState(path: path)) {

@@ -83,18 +83,20 @@ import Testing
       for frame in [0, 210, 730] { try echo.set("x", to: 1, at: Int64(frame)) }
       let midi = [0, 200, 230, 500, 900].map { TimedEvent(frame: $0, bytes: [1, 2, 3]) }
       let out = run.run(frames: 1000, blocks: [100], midi: midi).events
-      #expect(
-        out.compactMap(Position.init) == [
+      expectEqual(
+        out.compactMap(Position.init),
+        [
           Position(at: 0, 0, 0), Position(at: 200, 0, 1), Position(at: 500, 1300, 1),
           Position(at: 700, 1500, 0),
         ])
-      #expect(out.filter { $0.bytes.count == 3 } == midi)
+      expectEqual(out.filter { $0.bytes.count == 3 }, midi)
       // The position precedes other events at its frame.
-      #expect(out.filter { $0.frame == 200 }.map(\.bytes.count) == [56, 3])
+      expectEqual(out.filter { $0.frame == 200 }.map(\.bytes.count), [56, 3])
       // A new instance has to receive the position again.
       try echo.prepare(sampleRate: 96000, maximumFrames: 2048)
-      #expect(
-        run.run(frames: 300, blocks: [100]).events.compactMap(Position.init) == [
+      expectEqual(
+        run.run(frames: 300, blocks: [100]).events.compactMap(Position.init),
+        [
           Position(at: 0, 1500, 0)
         ])
     }
@@ -123,13 +125,13 @@ import Testing
         return transport
       }
       let told = run.run(frames: 960_000, blocks: [1000]).events.compactMap(Position.init)
-      #expect(told.map(\.at) == [0, 96000])
+      expectEqual(told.map(\.at), [0, 96000])
       var expected = Position(at: 0, 0, 1)
       (expected.bar, expected.barBeat) = (0, 0)
       (expected.beatUnit, expected.beatsPerBar, expected.beatsPerMinute) = (8, 3, 90)
-      #expect(told.first == expected)
+      expectEqual(told.first, expected)
       (expected.at, expected.frame, expected.beatsPerMinute, expected.bar) = (96000, 96000, 180, 1)
-      #expect(told.last == expected)
+      expectEqual(told.last, expected)
     }
   }
 
@@ -139,12 +141,12 @@ import Testing
     let chain = try PluginChain(
       [PluginChoice(uri: examples + "metro")], in: world, channels: 1, sampleRate: 48000,
       isOffline: true)
-    #expect(chain.portNames == ["out_1"] && chain.midiInput == nil)
+    expectTrue(chain.portNames == ["out_1"] && chain.midiInput == nil)
     let source = chain.graph.addSource(named: "files", channels: 1)
     try chain.graph.connect(source, to: chain.entrance)
     let offline = try OfflineGraph(chain.graph, source: source)
     let sound = offline.run([Float](repeating: 0, count: 100_000)[...])
-    #expect(clicks(in: sound) == [0, 24000, 48000, 72000, 96000])
+    expectEqual(clicks(in: sound), [0, 24000, 48000, 72000, 96000])
   }
 
   /// Returns the start frames of a metronome's clicks, which fade in from silence from the second frame

@@ -51,21 +51,21 @@ import Testing
 
   @Test func enabledFreewheelingAndTriggersAreTold() throws {
     try witness { plugin, run in
-      #expect(run.run(silence).sound[0].allSatisfy { $0 == 1 })
-      #expect(plugin.setEnabled(false))
-      #expect(run.run(silence).sound[0].allSatisfy { $0 == 0 })
-      #expect(plugin.setEnabled(true))
+      expectTrue(run.run(silence).sound[0].allSatisfy { $0 == 1 })
+      expectTrue(plugin.setEnabled(false))
+      expectTrue(run.run(silence).sound[0].allSatisfy { $0 == 0 })
+      expectTrue(plugin.setEnabled(true))
       run.isFreewheeling = true
-      #expect(run.run(silence).sound[0].allSatisfy { $0 == 3 })
+      expectTrue(run.run(silence).sound[0].allSatisfy { $0 == 3 })
       run.isFreewheeling = false
       try plugin.set("trigger", to: 1, at: run.frame + 10)
       // The value applies from its frame to the end of that run and then returns to the default.
       let sound = run.run(silence).sound[0]
-      #expect(sound[..<10].allSatisfy { $0 == 1 } && sound[10...].allSatisfy { $0 == 5 })
-      #expect(run.run(silence).sound[0].allSatisfy { $0 == 1 })
+      expectTrue(sound[..<10].allSatisfy { $0 == 1 } && sound[10...].allSatisfy { $0 == 5 })
+      expectTrue(run.run(silence).sound[0].allSatisfy { $0 == 1 })
     }
     let amp = try PluginInstance(examples + "amp", in: installed, settings: usual)
-    #expect(!amp.setEnabled(false))
+    expectTrue(!amp.setEnabled(false))
   }
 
   /// Where a control change splits a run, its events are split as well.
@@ -83,12 +83,13 @@ import Testing
         TimedEvent(frame: $0, bytes: [1, 1, 1])
       }
       let out = run.run(frames: 1500, blocks: blocks, midi: midi).events
-      #expect(out.filter { $0.bytes[0] == 1 } == midi)
-      #expect(
-        out.filter { $0.bytes[0] > 1 } == [
+      expectEqual(out.filter { $0.bytes[0] == 1 }, midi)
+      expectEqual(
+        out.filter { $0.bytes[0] > 1 },
+        [
           TimedEvent(frame: 100, bytes: [2, 2, 2]), TimedEvent(frame: 641, bytes: [3, 3, 3]),
         ])
-      #expect(out.map(\.frame) == out.map(\.frame).sorted())
+      expectEqual(out.map(\.frame), out.map(\.frame).sorted())
     }
   }
 
@@ -113,39 +114,39 @@ import Testing
         (7, 0), (4, 50), (8, 60), (1, 100), (2, 100), (5, 100), (9, 850), (0, 900), (6, 900),
         (3, 1200),
       ]
-      #expect(out == expected.map { TimedEvent(frame: $0.1, bytes: [$0.0, 0, 0]) })
-      #expect(echo.lostEvents == 0)
+      expectEqual(out, expected.map { TimedEvent(frame: $0.1, bytes: [$0.0, 0, 0]) })
+      expectEqual(echo.lostEvents, 0)
     }
   }
 
   @Test func aLatencyIsFollowedAndAsksForAttention() throws {
     try witness { plugin, run in
       run.run(silence)
-      #expect(plugin.latencyFrames == 0)
+      expectEqual(plugin.latencyFrames, 0)
       try plugin.set("wanted", to: 333)
       run.run(silence)
-      #expect(plugin.latencyFrames == 333 && run.sawAttention)
+      expectTrue(plugin.latencyFrames == 333 && run.sawAttention)
       run.run(silence)
-      #expect(plugin.latencyFrames == 333 && !run.sawAttention)
+      expectTrue(plugin.latencyFrames == 333 && !run.sawAttention)
       try plugin.set("wanted", to: 1e9)
       run.run(silence)
-      #expect(plugin.latencyFrames == 0 && run.sawAttention)
+      expectTrue(plugin.latencyFrames == 0 && run.sawAttention)
     }
   }
 
   @Test func blockLengthsAreTold() throws {
     try witness { plugin, run in
       run.run(silence)
-      #expect(try plugin.value(of: "maximum") == 1024)
+      try expectEqual(plugin.value(of: "maximum"), 1024)
       let made = try plugin.value(of: "made")
       try plugin.prepare(sampleRate: 48000, maximumFrames: 2048)
       run.run(silence)
-      #expect(try plugin.value(of: "maximum") == 2048)
-      #expect(try plugin.value(of: "made") == made)
+      try expectEqual(plugin.value(of: "maximum"), 2048)
+      try expectEqual(plugin.value(of: "made"), made)
       try plugin.set("wanted", to: 5)
       try plugin.prepare(sampleRate: 96000, maximumFrames: 2048)
       run.run(silence)
-      #expect(try plugin.value(of: "made") == made + 1 && plugin.latencyFrames == 5)
+      expectTrue(try plugin.value(of: "made") == made + 1 && plugin.latencyFrames == 5)
     }
     // A plugin without the options interface is instantiated again.
     try witness(interface: false) { plugin, run in
@@ -154,9 +155,9 @@ import Testing
       try plugin.set("wanted", to: 5)
       try plugin.prepare(sampleRate: 48000, maximumFrames: 2048)
       run.run(silence)
-      #expect(try plugin.value(of: "maximum") == 2048)
-      #expect(try plugin.value(of: "made") == made + 1)
-      #expect(plugin.latencyFrames == 5)
+      try expectEqual(plugin.value(of: "maximum"), 2048)
+      try expectEqual(plugin.value(of: "made"), made + 1)
+      expectEqual(plugin.latencyFrames, 5)
     }
   }
 
@@ -167,10 +168,10 @@ import Testing
     try witness(settings: settings) { plugin, run in
       try plugin.set("wanted", to: 100, at: 20, over: 100)
       run.run(silence)
-      #expect(try plugin.value(of: "longest") == 64)
+      try expectEqual(plugin.value(of: "longest"), 64)
       run.run(silence)
       run.run(silence)
-      #expect(plugin.latencyFrames == 100)
+      expectEqual(plugin.latencyFrames, 100)
     }
     try withTemporaryFolder { folder in
       let fixture = try Fixture(
@@ -189,14 +190,14 @@ import Testing
           return features.map { $0.split(separator: "#").last.map(String.init) ?? "" }
         } catch { return ["\(error)"] }
       }
-      #expect(missing(usual) == ["fixedBlockLength", "powerOf2BlockLength"])
-      #expect(missing(settings) == [])
+      expectEqual(missing(usual), ["fixedBlockLength", "powerOf2BlockLength"])
+      expectEqual(missing(settings), [])
       settings.maximumFrames = 65
-      #expect(missing(settings) == ["powerOf2BlockLength"])
+      expectEqual(missing(settings), ["powerOf2BlockLength"])
       // A plugin that requires lv2:isLive still runs offline.
       settings.maximumFrames = 64
       settings.isOffline = true
-      #expect(missing(settings) == [])
+      expectEqual(missing(settings), [])
     }
   }
 
@@ -210,16 +211,17 @@ import Testing
       run.run(silence)
       let end = Date() + 20
       while Date() < end && entries.all.count < 2 { usleep(1000) }
-      #expect(
-        Set(entries.all.map(\.text)) == [
+      expectEqual(
+        Set(entries.all.map(\.text)),
+        [
           "Fixture: triggered in 64 of run", "Fixture: worked outside",
         ])
-      #expect(entries.all.allSatisfy { $0.thread != thread })
+      expectTrue(entries.all.allSatisfy { $0.thread != thread })
       while Date() < end, try plugin.value(of: "maximum") > 0 {
         run.run(silence)
         usleep(1000)
       }
-      #expect(try plugin.value(of: "maximum") == -1024)
+      try expectEqual(plugin.value(of: "maximum"), -1024)
     }
   }
 
@@ -231,16 +233,16 @@ import Testing
       let (graph, offline) = (run.graph, run.offline)
       // 1 while it is enabled, plus 2 while it runs in freewheel mode.
       let enabled = [Float](repeating: 3, count: 4000)
-      #expect(offline.run([], silence: 4000) == enabled)
+      expectEqual(offline.run([], silence: 4000), enabled)
       try graph.setBypassed(run.id, true)
       let made = try plugin.value(of: "made")
       for frames in [256, 1024, 8192] { graph.prepare(blockFrames: frames) }
-      #expect(offline.run([], silence: 4000) == enabled.map { $0 - 1 })
-      #expect(try plugin.value(of: "maximum") == 1024)
-      #expect(try (plugin.value(of: "made") > made) != interface)
-      #expect(graph.report.nodes.first { $0.number == run.id.number }?.isBypassed == true)
+      expectEqual(offline.run([], silence: 4000), enabled.map { $0 - 1 })
+      try expectEqual(plugin.value(of: "maximum"), 1024)
+      expectTrue(try (plugin.value(of: "made") > made) != interface)
+      expectEqual(graph.report.nodes.first { $0.number == run.id.number }?.isBypassed, true)
       try graph.setBypassed(run.id, false)
-      #expect(offline.run([], silence: 4000) == enabled)
+      expectEqual(offline.run([], silence: 4000), enabled)
     }
   }
 
@@ -253,7 +255,7 @@ import Testing
       try plugin.set("wanted", to: 1, at: 32)
       run.run(silence)
       // The run from frame 32 on came after the response.
-      #expect(try plugin.value(of: "maximum") == -1024)
+      try expectEqual(plugin.value(of: "maximum"), -1024)
     }
   }
 }

@@ -51,9 +51,9 @@ private final class Rig {
   /// In every situation a cycle allocates, locks and retains nothing.
   @Test(arguments: PCMFormat.all(channels: 2), [0, 1, 3, 64])
   func aCycleNeitherAllocatesNorLocksNorRetains(format: PCMFormat, queued: Int) throws {
-    try #require(cue_probe_works() || isSanitized)
+    try require(cue_probe_works() || isSanitized)
     let rig = try Rig()
-    let layout = try #require(format.layout)
+    let layout = try require(format.layout)
     let bytes = format.noise(frames: 100, seed: 1).bytes
     try rig.start(at: 300)
     rig.voice.pointee.setMetering(true)
@@ -61,7 +61,7 @@ private final class Rig {
     for volume in [0, 0.5, 1] as [Float] {
       let isTaken = rig.voice.pointee.change(
         ParameterChanges(volume: volume, rampSeconds: 0.001))
-      #expect(isTaken)
+      expectTrue(isTaken)
     }
     try bytes.withUnsafeBytes { bytes in
       for i in 0..<queued {
@@ -70,7 +70,7 @@ private final class Rig {
             bytes.baseAddress!, frames: 100, layout: layout, token: UInt32(i),
             start: Int64(i * 110),
             changes: ParameterChanges(volume: 0.25, rampSeconds: 0.001, pan: Float(i) / 64)))
-        #expect(isTaken)
+        expectTrue(isTaken)
       }
       if queued == 3 { _ = rig.voice.pointee.entries.push(.end) }
       try expectRealTimeCycles(of: rig.server)
@@ -88,20 +88,21 @@ private final class Rig {
     }
     let output = rig.output[0]
     let total = output.count
-    #expect(
-      output
-        == [Float](repeating: 0, count: Int(start)) + source
+    expectEqual(
+      output,
+      [Float](repeating: 0, count: Int(start)) + source
         + [Float](repeating: 0, count: total - Int(start) - 500))
     let events = rig.events()
-    #expect(
-      events.map(\.kind) == [.runBegan] + [.played, .played, .played, .played, .played] + [
+    expectEqual(
+      events.map(\.kind),
+      [.runBegan] + [.played, .played, .played, .played, .played] + [
         .runEnded
       ])
-    #expect(events.first?.frame == start)
-    #expect(events.last?.frame == start + 500)
-    #expect(events.dropFirst().dropLast().map(\.token) == [0, 1, 2, 3, 4])
-    #expect(events.dropFirst().dropLast().map(\.frame) == (1...5).map { start + 100 * $0 })
-    #expect(rig.voice.pointee.starvedFrames.load(ordering: .relaxed) == 0)
+    expectEqual(events.first?.frame, start)
+    expectEqual(events.last?.frame, start + 500)
+    expectEqual(events.dropFirst().dropLast().map(\.token), [0, 1, 2, 3, 4])
+    expectEqual(events.dropFirst().dropLast().map(\.frame), (1...5).map { start + 100 * $0 })
+    expectEqual(rig.voice.pointee.starvedFrames.load(ordering: .relaxed), 0)
   }
 
   @Test func aDryVoiceIsSilentAndGoesOn() throws {
@@ -114,13 +115,14 @@ private final class Rig {
         Entry(source.baseAddress!, frames: 32, layout: .float32(channels: 1), token: 1))
       rig.server.cycle(frames: 64)
     }
-    #expect(
-      rig.output[0] == [Float](repeating: 0, count: 64) + source
+    expectEqual(
+      rig.output[0],
+      [Float](repeating: 0, count: 64) + source
         + [Float](repeating: 0, count: 32))
-    #expect(rig.voice.pointee.starvations.load(ordering: .relaxed) == 2)
-    #expect(rig.voice.pointee.starvedFrames.load(ordering: .relaxed) == 96)
+    expectEqual(rig.voice.pointee.starvations.load(ordering: .relaxed), 2)
+    expectEqual(rig.voice.pointee.starvedFrames.load(ordering: .relaxed), 96)
     let reading = rig.voice.pointee.clock.read()
-    #expect(reading.position + reading.ranFrames == 128)
+    expectEqual(reading.position + reading.ranFrames, 128)
   }
 
   /// After missed cycles, a run is at the same frame as without them. So two queues that started on one
@@ -142,12 +144,12 @@ private final class Rig {
       let position = frame - Int(start)
       return position >= 0 && position < 500 ? source[position] : 0
     }
-    #expect(rig.output[0] == heard)
+    expectEqual(rig.output[0], heard)
     let events = rig.events()
-    #expect(events.map(\.kind).filter { $0 == .played }.count == 5)
-    #expect(events.first?.frame == start)
-    #expect(events.last?.kind == .runEnded && events.last?.frame == start + 500)
-    #expect(rig.voice.pointee.starvedFrames.load(ordering: .relaxed) == 0)
+    expectEqual(events.map(\.kind).filter { $0 == .played }.count, 5)
+    expectEqual(events.first?.frame, start)
+    expectTrue(events.last?.kind == .runEnded && events.last?.frame == start + 500)
+    expectEqual(rig.voice.pointee.starvedFrames.load(ordering: .relaxed), 0)
   }
 
   /// JACK calls a late client once for each cycle that it owes, with the frame time of the latest.
@@ -166,11 +168,12 @@ private final class Rig {
       for _ in 0..<7 { rig.server.cycle(frames: 64) }
     }
     let heard = rig.output[0]
-    #expect(Array(heard[..<128]) == Array(source[..<128]))
+    expectEqual(Array(heard[..<128]), Array(source[..<128]))
     // The hand-driven server marks unwritten samples with NaN.
-    #expect(heard[128..<(128 + times * 64)].allSatisfy { $0.isNaN })
-    #expect(
-      Array(heard[(128 + times * 64)...]) == Array(source[128...])
+    expectTrue(heard[128..<(128 + times * 64)].allSatisfy { $0.isNaN })
+    expectEqual(
+      Array(heard[(128 + times * 64)...]),
+      Array(source[128...])
         + [Float](repeating: 0, count: 76))
   }
 
@@ -185,7 +188,7 @@ private final class Rig {
         Entry(source.baseAddress!, frames: 3, layout: .float32(channels: 1), token: 1))
       rig.server.cycle(frames: 64)
     }
-    #expect(Array(rig.output[0][64..<68]) == [1, 2, 3, 0])
+    expectEqual(Array(rig.output[0][64..<68]), [1, 2, 3, 0])
   }
 
   @Test func aHeldVoiceIsSilentAndLosesNothing() throws {
@@ -200,7 +203,7 @@ private final class Rig {
       rig.voice.pointee.start(at: StartPoint(.frame(0)))
       for _ in 0..<4 { rig.server.cycle(frames: 64) }
     }
-    #expect(rig.output[0] == [Float](repeating: 0, count: 64) + source)
+    expectEqual(rig.output[0], [Float](repeating: 0, count: 64) + source)
   }
 
   @Test func aNextRunBeginsWhenTheFirstIsOver() throws {
@@ -218,9 +221,9 @@ private final class Rig {
       rig.server.cycle(frames: 64)
     }
     let silence = [Float](repeating: 0, count: 20)
-    #expect(rig.output[0] == source + silence + source + silence + [0, 0, 0, 0])
-    #expect(
-      rig.events().map(\.kind) == [.runBegan, .played, .runEnded, .runBegan, .played, .runEnded])
+    expectEqual(rig.output[0], source + silence + source + silence + [0, 0, 0, 0])
+    expectEqual(
+      rig.events().map(\.kind), [.runBegan, .played, .runEnded, .runBegan, .played, .runEnded])
   }
 
   @Test func deviceTimeGoesOnWhereTheCounterWraps() throws {
@@ -238,8 +241,8 @@ private final class Rig {
         Entry(source.baseAddress!, frames: 3, layout: .float32(channels: 1), token: 1))
       for _ in 0..<3 { server.cycle(frames: 64) }
     }
-    #expect(Array(server.clients[0].samples[0][138..<142]) == [1, 2, 3, 0])
-    #expect(memory.voice.pointee.events.pop()?.frame == start)
+    expectEqual(Array(server.clients[0].samples[0][138..<142]), [1, 2, 3, 0])
+    expectEqual(memory.voice.pointee.events.pop()?.frame, start)
   }
 
   /// Cycles of more than 64 voices fetch the memory of the next voices while one plays.
@@ -248,7 +251,7 @@ private final class Rig {
       for _ in 0..<3 { server.cycle(frames: 64) }
       let heard = server.clients[0].samples
       for (voice, sound) in sounds.enumerated() {
-        #expect(
+        expectTrue(
           Array(heard[voice][10..<110]) == sound && heard[voice][110...].allSatisfy { $0 == 0 },
           "\(voice)")
       }
@@ -256,7 +259,7 @@ private final class Rig {
   }
 
   @Test func aCycleOfManyVoicesNeitherAllocatesNorLocksNorRetains() throws {
-    try #require(cue_probe_works() || isSanitized)
+    try require(cue_probe_works() || isSanitized)
     try withManyVoices { server, _ in try expectRealTimeCycles(of: server) }
   }
 
@@ -295,17 +298,17 @@ private final class Rig {
       rig.voice.pointee.start(at: StartPoint(.frame(0)))
       _ = rig.voice.pointee.entries.push(entry)
       rig.server.cycle(frames: 2)
-      #expect(rig.voice.pointee.level(ofChannel: 0) == Level(peak: 0, rms: 0))
+      expectEqual(rig.voice.pointee.level(ofChannel: 0), Level(peak: 0, rms: 0))
       rig.voice.pointee.setMetering(true)
       _ = rig.voice.pointee.entries.push(entry)
       rig.server.cycle(frames: 2)
     }
-    #expect(rig.voice.pointee.level(ofChannel: 0) == Level(peak: 0.5, rms: 0.5))
-    #expect(rig.voice.pointee.level(ofChannel: 1) == Level(peak: 0.25, rms: 0.25))
+    expectEqual(rig.voice.pointee.level(ofChannel: 0), Level(peak: 0.5, rms: 0.5))
+    expectEqual(rig.voice.pointee.level(ofChannel: 1), Level(peak: 0.25, rms: 0.25))
     // A held peak is taken once; the level of a cycle stays.
-    #expect(rig.voice.pointee.takePeak(ofChannel: 0) == 0.5)
-    #expect(rig.voice.pointee.takePeak(ofChannel: 0) == 0)
-    #expect(rig.voice.pointee.level(ofChannel: 0) == Level(peak: 0.5, rms: 0.5))
+    expectEqual(rig.voice.pointee.takePeak(ofChannel: 0), 0.5)
+    expectEqual(rig.voice.pointee.takePeak(ofChannel: 0), 0)
+    expectEqual(rig.voice.pointee.level(ofChannel: 0), Level(peak: 0.5, rms: 0.5))
   }
 
   @Test func samplesAtFullScaleAreCountedAsClips() throws {
@@ -320,8 +323,8 @@ private final class Rig {
         Entry(source.baseAddress!, frames: 6, layout: .float32(channels: 2), token: 1))
       for _ in 0..<2 { rig.server.cycle(frames: 3) }
     }
-    #expect(rig.voice.pointee.clippedSamples(ofChannel: 0) == 4)
-    #expect(rig.voice.pointee.clippedSamples(ofChannel: 1) == 0)
+    expectEqual(rig.voice.pointee.clippedSamples(ofChannel: 0), 4)
+    expectEqual(rig.voice.pointee.clippedSamples(ofChannel: 1), 0)
   }
 
   /// The tap has the frames of runs as they are heard, in whatever cycles.
@@ -349,8 +352,8 @@ private final class Rig {
       }
     }
     // The pan silences the left side.
-    #expect(heard == (1...500).flatMap { (i: Int) -> [Float] in [0, -Float(i) / 2] })
-    #expect(rig.memory.droppedTapFrames == 0)
+    expectEqual(heard, (1...500).flatMap { (i: Int) -> [Float] in [0, -Float(i) / 2] })
+    expectEqual(rig.memory.droppedTapFrames, 0)
   }
 
   /// The second port of a channel takes over in the very cycle in which the first has lost its
@@ -392,9 +395,9 @@ private final class Rig {
       }
     }
     let balance = 1 + min(0, pan)
-    #expect(heard == source[..<256] + source[256...].map { $0 * balance })
+    expectEqual(heard, source[..<256] + source[256...].map { $0 * balance })
     let left = source[256...].map { $0 * (1 - max(0, pan)) }
-    #expect(rig.output[0] == source[..<256] + left)
+    expectEqual(rig.output[0], source[..<256] + left)
   }
 }
 

@@ -1,4 +1,5 @@
 import CRealTime
+import TestBase
 import Testing
 
 @Suite(.serialized) struct FiniteTests {
@@ -23,12 +24,12 @@ import Testing
             cue_rt_are_finite($0.baseAddress! + start, UInt32(count))
           }
         }
-        #expect(areFinite())
+        expectTrue(areFinite())
         for i in start..<start + count {
           let kept = samples[i]
           for bits in bad {
             samples[i] = Float(bitPattern: bits)
-            #expect(!areFinite(), "\(bits) at \(i - start) of \(count)")
+            expectTrue(!areFinite(), "\(bits) at \(i - start) of \(count)")
           }
           samples[i] = kept
         }

@@ -1,4 +1,5 @@
 import CRealTime
+import TestBase
 import Testing
 
 /// JACK's transport with the position of a timebase master that is another program.
@@ -20,25 +21,25 @@ import Testing
 
   @Test func aTempoIsTaken() {
     let now = beats(perMinute: 120)
-    #expect(now.has_beats && now.beats_per_minute == 120 && now.beat_unit == 4)
-    #expect(beats(perMinute: 0.5).has_beats)
+    expectTrue(now.has_beats && now.beats_per_minute == 120 && now.beat_unit == 4)
+    expectTrue(beats(perMinute: 0.5).has_beats)
   }
 
   @Test(arguments: [Double.nan, .infinity, -.infinity, -120, 0, 1e-300, 0.0005, 1e19, 1e300])
   func aTempoThatNoMusicHasIsNone(_ tempo: Double) {
-    #expect(!beats(perMinute: tempo).has_beats)
-    #expect(!beats(perMinute: 120, perBar: Float(tempo)).has_beats)
-    #expect(!beats(perMinute: 120, ticks: tempo > 1 ? .nan : tempo).has_beats)
+    expectTrue(!beats(perMinute: tempo).has_beats)
+    expectTrue(!beats(perMinute: 120, perBar: Float(tempo)).has_beats)
+    expectTrue(!beats(perMinute: 120, ticks: tempo > 1 ? .nan : tempo).has_beats)
   }
 
   @Test(arguments: [Float.nan, .infinity, -4, 0, 0.5, 1e30])
   func aMeterThatNoMusicHasIsNone(_ unit: Float) {
-    #expect(!beats(perMinute: 120, unit: unit).has_beats)
+    expectTrue(!beats(perMinute: 120, unit: unit).has_beats)
   }
 
   @Test(arguments: [Int32.min, -1, 0, .max]) func eachBarCanBeCounted(_ number: Int32) {
     let now = beats(perMinute: 120, bar: number, beat: number)
-    #expect(now.bar == Int64(number) - 1)
-    #expect(abs(now.bar_beat - Double(number) + 1) < 0.01)
+    expectEqual(now.bar, Int64(number) - 1)
+    expectTrue(abs(now.bar_beat - Double(number) + 1) < 0.01)
   }
 }

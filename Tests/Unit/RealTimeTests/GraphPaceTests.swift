@@ -1,3 +1,4 @@
+import TestBase
 import Testing
 
 @testable import RealTime
@@ -22,38 +23,38 @@ import Testing
 
   @Test func aSmallGraphStaysOnOneThread() {
     var pace = GraphPace(leastWork: 80_000)
-    #expect(run(&pace, 10_000, work: 79_000, shared: 40_000) == 0)
+    expectEqual(run(&pace, 10_000, work: 79_000, shared: 40_000), 0)
   }
 
   @Test func helpersThatHelpStay() {
     var pace = GraphPace(leastWork: 80_000)
-    #expect(run(&pace, 10_000, work: 100_000, shared: 55_000) == 10_000 - 16)
+    expectEqual(run(&pace, 10_000, work: 100_000, shared: 55_000), 10_000 - 16)
     // A graph that becomes small leaves them.
-    #expect(run(&pace, 1000, work: 50_000, shared: 27_000) < 100)
-    #expect(run(&pace, 1000, work: 50_000, shared: 27_000) == 0)
+    expectTrue(run(&pace, 1000, work: 50_000, shared: 27_000) < 100)
+    expectEqual(run(&pace, 1000, work: 50_000, shared: 27_000), 0)
   }
 
   /// Each try takes 64 blocks; the waits between them double.
   @Test func helpersThatDoNotHelpAreTriedAgainRarely() {
     var pace = GraphPace(leastWork: 80_000)
-    #expect(run(&pace, 16 + 64 + 1024, work: 100_000, shared: 95_000) == 64)
-    #expect(run(&pace, 64 + 1024, work: 100_000, shared: 95_000) <= 65)
-    #expect(run(&pace, 2_000_000, work: 100_000, shared: 95_000) < 64 * 40)
+    expectEqual(run(&pace, 16 + 64 + 1024, work: 100_000, shared: 95_000), 64)
+    expectTrue(run(&pace, 64 + 1024, work: 100_000, shared: 95_000) <= 65)
+    expectTrue(run(&pace, 2_000_000, work: 100_000, shared: 95_000) < 64 * 40)
     // Later they do help.
-    #expect(run(&pace, 100_000, work: 100_000, shared: 60_000) > 30_000)
+    expectTrue(run(&pace, 100_000, work: 100_000, shared: 60_000) > 30_000)
   }
 
   /// Threads that slow each other down work longer altogether: the time before the try counts.
   @Test func workThatGrowsByTheTryIsNoGain() {
     var pace = GraphPace(leastWork: 80_000)
     for _ in 0..<16 { pace.ranAlone(100_000) }
-    #expect(pace.usesHelpers)
+    expectTrue(pace.usesHelpers)
     for _ in 0..<64 { pace.ranShared(98_000, work: 190_000) }
-    #expect(!pace.usesHelpers)
+    expectTrue(!pace.usesHelpers)
   }
 
   @Test func withoutALeastTheyAlwaysHelp() {
     var pace = GraphPace(leastWork: 0)
-    #expect(run(&pace, 1000, work: 10, shared: 10_000) == 1000)
+    expectEqual(run(&pace, 1000, work: 10, shared: 10_000), 1000)
   }
 }

@@ -19,7 +19,7 @@ private final class Rig {
     server.hears = { frame, input in input == 1 ? Float(frame) : -Float(frame) }
     device = try Device(server, clientName: "rig")
     memory = RecorderMemory(channels: channels)
-    #expect(try device.attach(memory, owner: owner) == (1...channels).map { "in_\($0)" })
+    try expectEqual(device.attach(memory, owner: owner), (1...channels).map { "in_\($0)" })
   }
 
   deinit {
@@ -39,7 +39,7 @@ private final class Rig {
       Space(
         space.baseAddress!, frames: frames, layout: .float32(channels: 1),
         token: UInt32(spaces.count)))
-    #expect(isTaken)
+    expectTrue(isTaken)
     spaces.append(space)
   }
 
@@ -71,9 +71,9 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
 @Suite(.serialized) struct RecorderTests {
   @Test(arguments: PCMFormat.all(channels: 2), [0, 1, 3, 64])
   func aCycleNeitherAllocatesNorLocksNorRetains(format: PCMFormat, queued: Int) throws {
-    try #require(cue_probe_works() || isSanitized)
+    try require(cue_probe_works() || isSanitized)
     let rig = try Rig(channels: 2)
-    let layout = try #require(format.layout)
+    let layout = try require(format.layout)
     let bytes = UnsafeMutableRawBufferPointer.allocate(
       byteCount: 100 * format.bytesPerFrame, alignment: 16)
     defer { bytes.deallocate() }
@@ -82,11 +82,11 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
     for i in 0..<queued {
       let isTaken = rig.recorder.pointee.spaces.push(
         Space(bytes.baseAddress!, frames: 100, layout: layout, token: UInt32(i)))
-      #expect(isTaken)
+      expectTrue(isTaken)
     }
     // A cycle is missed in the middle.
     try expectRealTimeCycles(of: rig.server, skippingAfter: 4)
-    #expect(rig.events().contains { $0.kind == .ranOut } == (queued != 64))
+    expectEqual(rig.events().contains { $0.kind == .ranOut }, (queued != 64))
   }
 
   @Test(arguments: [1, 64, 255, 256, 257, 1024], [1, 17, 64, 256])
@@ -98,11 +98,12 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
     try rig.start(at: start)
     while rig.server.counter < UInt32(start) + 700 { rig.server.cycle(frames: period) }
     let first = Int(start)
-    #expect(rig.samples(0) == ramp(first, 100))
-    #expect(rig.samples(1) == ramp(first + 100, 1))
-    #expect(rig.samples(2) == ramp(first + 101, 399))
-    #expect(
-      rig.events().map(\.description) == [
+    expectEqual(rig.samples(0), ramp(first, 100))
+    expectEqual(rig.samples(1), ramp(first + 100, 1))
+    expectEqual(rig.samples(2), ramp(first + 101, 399))
+    expectEqual(
+      rig.events().map(\.description),
+      [
         "began \(start)", "filled 0 with 100 from \(start) at 0",
         "filled 1 with 1 from \(start + 100) at 100",
         "filled 2 with 399 from \(start + 101) at 101", "ran out \(start + 500)",
@@ -114,24 +115,24 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
     rig.push(100)
     try rig.start()
     rig.server.cycle(frames: 64)
-    let engine = try #require(rig.server.clients.first?.bareEngine)
+    let engine = try require(rig.server.clients.first?.bareEngine)
     func lacks(_ frames: UInt32, givingUp: Bool = false) -> Bool {
       engine.pointee.lacksBuffers(for: frames, givingUp: givingUp)
     }
-    #expect(!lacks(64))
+    expectTrue(!lacks(64))
     engine.pointee.setFreewheeling(true)
-    #expect(!lacks(36))
-    #expect(lacks(37))
+    expectTrue(!lacks(36))
+    expectTrue(lacks(37))
     rig.push(28)
-    #expect(!lacks(64))
-    #expect(lacks(65))
+    expectTrue(!lacks(64))
+    expectTrue(lacks(65))
     // A wait in vain is the last one until another space is filled.
-    #expect(!lacks(65, givingUp: true))
-    #expect(!lacks(65))
+    expectTrue(!lacks(65, givingUp: true))
+    expectTrue(!lacks(65))
     rig.server.cycle(frames: 64)
-    #expect(lacks(1))
+    expectTrue(lacks(1))
     try rig.device.holding(rig.memory) { rig.recorder.pointee.pause() }
-    #expect(!lacks(1))
+    expectTrue(!lacks(1))
   }
 
   @Test func aStartThatIsPastBeginsAtOnce() throws {
@@ -140,7 +141,7 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
     rig.push(64)
     try rig.start(at: 10)
     rig.server.cycle(frames: 64)
-    #expect(rig.samples(0) == ramp(64, 64))
+    expectEqual(rig.samples(0), ramp(64, 64))
   }
 
   @Test func eachGapIsToldOnceAndShowsInThePosition() throws {
@@ -153,13 +154,14 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
     rig.server.cycle(frames: 64)
     rig.push(64)
     rig.server.cycle(frames: 64)
-    #expect(
-      rig.events().map(\.description) == [
+    expectEqual(
+      rig.events().map(\.description),
+      [
         "began 0", "ran out 0", "filled 0 with 32 from 128 at 128", "ran out 160",
         "filled 1 with 64 from 256 at 256",
       ])
-    #expect(rig.samples(0) == ramp(128, 32) && rig.samples(1) == ramp(256, 64))
-    #expect(rig.recorder.pointee.lostFrames.load(ordering: .relaxed) == 128 + 32 + 64)
+    expectTrue(rig.samples(0) == ramp(128, 32) && rig.samples(1) == ramp(256, 64))
+    expectEqual(rig.recorder.pointee.lostFrames.load(ordering: .relaxed), 128 + 32 + 64)
   }
 
   /// Missed cycles are silence within the current buffer, and a gap beyond it.
@@ -175,14 +177,14 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
     for _ in 0..<5 { rig.server.cycle(frames: 64) }
     let filled = min(missed, 172)
     let after = 128 + missed
-    #expect(
-      rig.samples(0)
-        == ramp(0, 128) + [Float](repeating: 0, count: filled) + ramp(after, 172 - filled))
+    expectEqual(
+      rig.samples(0),
+      ramp(0, 128) + [Float](repeating: 0, count: filled) + ramp(after, 172 - filled))
     let second = max(300, after)
-    #expect(rig.samples(1) == ramp(second, 50))
+    expectEqual(rig.samples(1), ramp(second, 50))
     let events = rig.events().map(\.description)
-    #expect(events.contains("missed \(missed) before \(after)"))
-    #expect(events.contains("filled 1 with 50 from \(second) at \(second)"))
+    expectTrue(events.contains("missed \(missed) before \(after)"))
+    expectTrue(events.contains("filled 1 with 50 from \(second) at \(second)"))
   }
 
   @Test func aPauseStopsTheTimeAndKeepsTheSpace() throws {
@@ -196,9 +198,10 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
     try rig.start(at: 150)
     rig.server.cycle(frames: 64)
     rig.server.cycle(frames: 64)
-    #expect(rig.samples(0) == ramp(0, 64) + ramp(150, 64))
-    #expect(
-      rig.events().map(\.description) == [
+    expectEqual(rig.samples(0), ramp(0, 64) + ramp(150, 64))
+    expectEqual(
+      rig.events().map(\.description),
+      [
         "began 0", "filled 0 with 128 from 0 at 0", "filled 1 with 10 from 214 at 128",
         "ran out 224",
       ])
@@ -212,17 +215,18 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
     try rig.start(at: 0)
     rig.server.cycle(frames: 64)
     let last = try rig.device.holding(rig.memory) { rig.recorder.pointee.stop() }
-    #expect(last?.description == "filled 1 with 14 from 50 at 50")
-    #expect(rig.samples(1).prefix(14) == ramp(50, 14)[...])
+    expectEqual(last?.description, "filled 1 with 14 from 50 at 50")
+    expectEqual(rig.samples(1).prefix(14), ramp(50, 14)[...])
     _ = rig.events()
     rig.server.cycle(frames: 64)
-    #expect(rig.events().isEmpty)
+    expectTrue(rig.events().isEmpty)
     // The next run starts at 0 again.
     rig.push(10)
     try rig.start(at: 0)
     rig.server.cycle(frames: 64)
-    #expect(
-      rig.events().map(\.description) == [
+    expectEqual(
+      rig.events().map(\.description),
+      [
         "began 128", "filled 3 with 10 from 128 at 0", "ran out 138",
       ])
   }
@@ -242,11 +246,11 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
         Space(memory, frames: 1, layout: .float32(channels: 1), token: UInt32(pushed)))
       if isTaken { pushed += 1 }
     }
-    #expect((1..<3000).contains(pushed))
+    expectTrue((1..<3000).contains(pushed))
     var tokens = rig.events().filter { $0.kind == .filled }.map(\.token)
     rig.server.cycle(frames: 4096)
     tokens += rig.events().filter { $0.kind == .filled }.map(\.token)
-    #expect(tokens == (0..<UInt32(pushed)).map { $0 })
+    expectEqual(tokens, (0..<UInt32(pushed)).map { $0 })
   }
 
   @Test func deviceTimeGoesOnWhereTheCounterWraps() throws {
@@ -255,36 +259,36 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
     let start = Int64(1) << 32 + 10
     try rig.start(at: start)
     for _ in 0..<3 { rig.server.cycle(frames: 64) }
-    #expect(rig.samples(0) == [10, 11, 12, 13])
-    #expect(rig.events().first?.frame == start)
+    expectEqual(rig.samples(0), [10, 11, 12, 13])
+    expectEqual(rig.events().first?.frame, start)
   }
 
   @Test func levelsAreMeasuredOnlyWhenAskedFor() throws {
     let rig = try Rig(channels: 2)
     rig.server.hears = { frame, input in (input == 1 ? 0.5 : 0.25) * (frame % 2 == 0 ? 1 : -1) }
     rig.server.cycle(frames: 64)
-    #expect(rig.recorder.pointee.level(ofChannel: 0) == Level(peak: 0, rms: 0))
+    expectEqual(rig.recorder.pointee.level(ofChannel: 0), Level(peak: 0, rms: 0))
     rig.recorder.pointee.setMetering(true)
     rig.server.cycle(frames: 64)
-    #expect(rig.recorder.pointee.level(ofChannel: 0) == Level(peak: 0, rms: 0), "no run")
+    expectEqual(rig.recorder.pointee.level(ofChannel: 0), Level(peak: 0, rms: 0), "no run")
     try rig.start()
     rig.server.cycle(frames: 64)
-    #expect(rig.recorder.pointee.level(ofChannel: 0) == Level(peak: 0.5, rms: 0.5))
-    #expect(rig.recorder.pointee.level(ofChannel: 1) == Level(peak: 0.25, rms: 0.25))
-    #expect(rig.recorder.pointee.takePeak(ofChannel: 0) == 0.5)
+    expectEqual(rig.recorder.pointee.level(ofChannel: 0), Level(peak: 0.5, rms: 0.5))
+    expectEqual(rig.recorder.pointee.level(ofChannel: 1), Level(peak: 0.25, rms: 0.25))
+    expectEqual(rig.recorder.pointee.takePeak(ofChannel: 0), 0.5)
     try rig.device.holding(rig.memory) { rig.recorder.pointee.pause() }
     rig.server.cycle(frames: 64)
-    #expect(rig.recorder.pointee.level(ofChannel: 0) == Level(peak: 0, rms: 0), "it stands still")
-    #expect(rig.recorder.pointee.takePeak(ofChannel: 0) == 0)
+    expectEqual(rig.recorder.pointee.level(ofChannel: 0), Level(peak: 0, rms: 0), "it stands still")
+    expectEqual(rig.recorder.pointee.takePeak(ofChannel: 0), 0)
   }
 
   /// A voice and a recorder on one device, with output and input ports.
   @Test func voicesAndRecordersShareADevice() throws {
     let rig = try Rig()
     let voice = VoiceMemory(channels: 1)
-    #expect(try rig.device.attach(voice, owner: rig.owner) == ["out_1"])
+    try expectEqual(rig.device.attach(voice, owner: rig.owner), ["out_1"])
     let second = RecorderMemory(channels: 2)
-    #expect(try rig.device.attach(second, owner: rig.owner) == ["2_in_1", "2_in_2"])
+    try expectEqual(rig.device.attach(second, owner: rig.owner), ["2_in_1", "2_in_2"])
     rig.push(64)
     try rig.start(at: 0)
     try rig.device.holding(voice) { voice.voice.pointee.start(at: StartPoint(.frame(0))) }
@@ -295,9 +299,9 @@ private func ramp(_ first: Int, _ count: Int) -> [Float] {
         Entry($0.baseAddress!, frames: 3, layout: .float32(channels: 1), token: 1))
       rig.server.cycle(frames: 64)
     }
-    #expect(rig.samples(0) == ramp(0, 64))
-    #expect(Array(rig.server.clients[0].samples[0].prefix(4)) == [1, 2, 3, 0])
+    expectEqual(rig.samples(0), ramp(0, 64))
+    expectEqual(Array(rig.server.clients[0].samples[0].prefix(4)), [1, 2, 3, 0])
     rig.device.detach(voice)
-    #expect(!rig.server.clients[0].isClosed)
+    expectTrue(!rig.server.clients[0].isClosed)
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestBase
 import Testing
 
 @testable import RealTime
@@ -22,16 +23,16 @@ import Testing
       for round in 0..<(3 * capacity + 1) {
         for i in 0..<capacity {
           let isTaken = ring.push(entry(UInt32(i)))
-          #expect(isTaken)
+          expectTrue(isTaken)
         }
         let isOneMoreTaken = ring.push(entry(99))
-        #expect(!isOneMoreTaken)
+        expectTrue(!isOneMoreTaken)
         for i in 0..<capacity {
           let token = ring.pop()?.token
-          #expect(token == UInt32(i), "round \(round)")
+          expectEqual(token, UInt32(i), "round \(round)")
         }
         let isEmpty = ring.pop() == nil
-        #expect(isEmpty)
+        expectTrue(isEmpty)
         // Advance by one, so that the next round starts elsewhere.
         _ = ring.push(entry(0))
         _ = ring.pop()
@@ -63,16 +64,16 @@ import Testing
       func push(_ count: Int) {
         for _ in 0..<count {
           let isTaken = box.pointee.push(entry(pushed))
-          #expect(isTaken, "\(pushed) after \(before)")
+          expectTrue(isTaken, "\(pushed) after \(before)")
           pushed += 1
         }
       }
       func pop(_ count: Int) {
         for _ in 0..<count {
           let next = box.pointee.peek(0)?.token
-          #expect(next == popped)
+          expectEqual(next, popped)
           let token = box.pointee.pop()?.token
-          #expect(token == popped, "after \(before)")
+          expectEqual(token, popped, "after \(before)")
           popped += 1
         }
       }
@@ -81,9 +82,9 @@ import Testing
       // The fourth still has a slot of the first ones, the fifth has not.
       push(13)
       let last = box.pointee.peek(15)?.token
-      #expect(last == 15)
+      expectEqual(last, 15)
       let isOneMoreTaken = box.pointee.push(entry(99))
-      #expect(!isOneMoreTaken)
+      expectTrue(!isOneMoreTaken)
       pop(2)
       push(2)
       pop(16)
@@ -94,7 +95,7 @@ import Testing
         pop(1)
       }
       let isEmpty = box.pointee.pop() == nil
-      #expect(isEmpty)
+      expectTrue(isEmpty)
     }
   }
 
@@ -110,16 +111,16 @@ import Testing
     }
     let ring = EventRing(slots: slots)
     let rooms = [ring.room()]
-    #expect(rooms == [4])
+    expectEqual(rooms, [4])
     _ = ring.push(.none)
     ring.extend(by: more)
     let room = ring.room()
-    #expect(room == 7)
+    expectEqual(room, 7)
     var isEmpty = ring.isEmpty
-    #expect(!isEmpty)
+    expectTrue(!isEmpty)
     _ = ring.pop()
     isEmpty = ring.isEmpty
-    #expect(isEmpty)
+    expectTrue(isEmpty)
   }
 
   @Test(arguments: [false, true])
@@ -170,6 +171,6 @@ import Testing
       }
     }
     let isEmpty = box.ring.pointee.pop() == nil
-    #expect(isEmpty)
+    expectTrue(isEmpty)
   }
 }

@@ -8,7 +8,7 @@ import Testing
   @Test(arguments: [1, 2, 3, 8, 64])
   func everyLayoutIsReadExactly(channels: Int) throws {
     for format in PCMFormat.all(channels: channels) {
-      let layout = try #require(format.layout, "\(format)")
+      let layout = try require(format.layout, "\(format)")
       let (bytes, expected) = format.noise(frames: 300, seed: 7)
       for gain: Float in [1, 0.5, 0.3, 0] {
         let planes = (0..<channels).map { _ in UnsafeMutablePointer<Float>.allocate(capacity: 301) }
@@ -22,8 +22,8 @@ import Testing
         }
         for channel in 0..<channels {
           let found = Array(UnsafeBufferPointer(start: planes[channel] + 1, count: 300))
-          #expect(found == expected[channel].map { $0 * gain }, "\(format), gain \(gain)")
-          #expect(planes[channel][0].isNaN, "writes before the first frame")
+          expectEqual(found, expected[channel].map { $0 * gain }, "\(format), gain \(gain)")
+          expectTrue(planes[channel][0].isNaN, "writes before the first frame")
         }
       }
     }
@@ -34,7 +34,7 @@ import Testing
   func nothingIsReadBeyondTheLastByte(channels: Int, frames: Int) throws {
     try withGuardedPage { page in
       for format in PCMFormat.all(channels: channels) {
-        let layout = try #require(format.layout, "\(format)")
+        let layout = try require(format.layout, "\(format)")
         let (bytes, expected) = format.noise(frames: frames, seed: 5)
         let width = format.bytesPerSample
         let start = page.baseAddress! + page.count - bytes.count
@@ -56,8 +56,8 @@ import Testing
             start, planeFrames: planeFrames, frames: frames, gain: ChannelGain(0.3), to: &planes,
             at: 0)
           let found = planes.map { Array(UnsafeBufferPointer(start: $0, count: frames)) }
-          #expect(found == expected.map { $0.map { $0 * 0.3 } }, "\(format)")
-          #expect(planes.allSatisfy { $0[frames].isNaN }, "writes after the last frame")
+          expectEqual(found, expected.map { $0.map { $0 * 0.3 } }, "\(format)")
+          expectTrue(planes.allSatisfy { $0[frames].isNaN }, "writes after the last frame")
         }
       }
     }
@@ -66,7 +66,7 @@ import Testing
   @Test func aByteMayStandAnywhere() throws {
     // Samples need no alignment.
     let format = PCMFormat(sampleRate: 48000, channels: 1, kind: .float, bitsPerSample: 64)
-    let layout = try #require(format.layout)
+    let layout = try require(format.layout)
     let (bytes, expected) = format.noise(frames: 10, seed: 3)
     let shifted = [0] + bytes
     var out = [Float](repeating: 0, count: 10)
@@ -78,7 +78,7 @@ import Testing
           at: 0)
       }
     }
-    #expect(out == expected[0])
+    expectEqual(out, expected[0])
   }
 
   @Test(arguments: [
@@ -93,5 +93,5 @@ import Testing
     PCMFormat(
       sampleRate: 48000, channels: 2, kind: .signedInteger, bitsPerSample: 24, bytesPerSample: 2),
   ])
-  func whatCannotBeReadHasNoLayout(format: PCMFormat) { #expect(format.layout == nil) }
+  func whatCannotBeReadHasNoLayout(format: PCMFormat) { expectNil(format.layout) }
 }

@@ -20,7 +20,7 @@ import Testing
   }
 
   private func store(_ format: PCMFormat, _ channels: [[Float]]) throws -> [UInt8] {
-    let layout = try #require(format.layout, "\(format)")
+    let layout = try require(format.layout, "\(format)")
     let frames = channels[0].count
     var bytes = [UInt8](repeating: 0xa5, count: frames * format.bytesPerFrame)
     withPlanes(channels) { planes in
@@ -37,7 +37,7 @@ import Testing
   func whatWasReadIsWrittenAlike(channels: Int) throws {
     for format in PCMFormat.all(channels: channels) where format.bitsPerSample != 32 {
       let (bytes, samples) = format.noise(frames: 300, seed: 7)
-      #expect(try store(format, samples) == bytes, "\(format)")
+      try expectEqual(store(format, samples), bytes, "\(format)")
     }
     // 32-bit samples keep the bits that a float holds: the low eight are 0.
     for format in PCMFormat.all(channels: channels) where format.bitsPerSample == 32 {
@@ -51,7 +51,7 @@ import Testing
           samples[channel].append(sample.float)
         }
       }
-      #expect(try store(format, samples) == bytes, "\(format)")
+      try expectEqual(store(format, samples), bytes, "\(format)")
     }
   }
 
@@ -59,7 +59,7 @@ import Testing
   @Test func everyIntegerIsWrittenAlike() throws {
     for format in PCMFormat.all(channels: 1)
     where format.kind != .float && format.bitsPerSample <= 24 {
-      let layout = try #require(format.layout)
+      let layout = try require(format.layout)
       let bits = format.bitsPerSample
       let width = format.bytesPerSample
       let count = 1 << 16
@@ -148,7 +148,7 @@ import Testing
         : withUnsafeBytes(of: Double(sample).bitPattern) { Array($0) }
       return format.isBigEndian ? bytes.reversed() : bytes
     }
-    #expect(try store(format, [samples]) == expected)
+    try expectEqual(store(format, [samples]), expected)
   }
 
   /// Any length, interleaved or in planes. The page after the last byte is not accessible.
@@ -156,7 +156,7 @@ import Testing
   func nothingIsWrittenBeyondTheLastByte(channels: Int, frames: Int) throws {
     try withGuardedPage { page in
       for format in PCMFormat.all(channels: channels) where format.bitsPerSample != 32 {
-        let layout = try #require(format.layout, "\(format)")
+        let layout = try require(format.layout, "\(format)")
         let (bytes, samples) = format.noise(frames: frames, seed: 5)
         let width = format.bytesPerSample
         let start = page.baseAddress! + page.count - bytes.count
@@ -172,10 +172,10 @@ import Testing
             let found = (0..<width).map {
               start.load(fromByteOffset: at * width + $0, as: UInt8.self)
             }
-            #expect(found == Array(bytes[i * width..<(i + 1) * width]), "\(format)")
+            expectEqual(found, Array(bytes[i * width..<(i + 1) * width]), "\(format)")
           }
           let before = start.load(fromByteOffset: -1, as: UInt8.self)
-          #expect(before == 0x5a, "writes before the first frame")
+          expectEqual(before, 0x5a, "writes before the first frame")
         }
       }
     }

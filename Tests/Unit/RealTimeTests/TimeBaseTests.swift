@@ -1,6 +1,7 @@
 import CRealTime
 import RealTime
 import Server
+import TestBase
 import Testing
 import Timeline
 
@@ -56,15 +57,15 @@ import Timeline
     withBase { base in
       let client = Client(base, frame: 1_000_000, microseconds: 20_000_000)
       // 10 ms after the anchor, with a driver that counts from elsewhere.
-      #expect(client.cycle(counter: 137_339_263, at: 20_010_000) == 1_000_480)
-      #expect(client.cycle(counter: 137_339_743, at: 20_020_000) == 1_000_960)
-      #expect(client.engine.pointee.cyclesInARow == 1 && client.engine.pointee.counterJumps == 0)
+      expectEqual(client.cycle(counter: 137_339_263, at: 20_010_000), 1_000_480)
+      expectEqual(client.cycle(counter: 137_339_743, at: 20_020_000), 1_000_960)
+      expectTrue(client.engine.pointee.cyclesInARow == 1 && client.engine.pointee.counterJumps == 0)
       // 30 ms later, the client moves to a driver with a low count.
-      #expect(client.cycle(counter: 5825, at: 20_060_000) == 1_002_880)
-      #expect(client.engine.pointee.cyclesInARow == 0 && client.engine.pointee.counterJumps == 1)
-      #expect(client.cycle(counter: 6305, at: 20_070_000) == 1_003_360)
-      #expect(client.cycle(counter: 6785, at: 20_080_000) == 1_003_840)
-      #expect(client.engine.pointee.cyclesInARow == 2 && client.engine.pointee.counterJumps == 1)
+      expectEqual(client.cycle(counter: 5825, at: 20_060_000), 1_002_880)
+      expectTrue(client.engine.pointee.cyclesInARow == 0 && client.engine.pointee.counterJumps == 1)
+      expectEqual(client.cycle(counter: 6305, at: 20_070_000), 1_003_360)
+      expectEqual(client.cycle(counter: 6785, at: 20_080_000), 1_003_840)
+      expectTrue(client.engine.pointee.cyclesInARow == 2 && client.engine.pointee.counterJumps == 1)
     }
   }
 
@@ -73,14 +74,14 @@ import Timeline
       let client = Client(base, frame: 1_000_000, microseconds: 1_000_000)
       client.cycle(counter: 4_294_967_000, at: 1_000_000)
       // Two cycles passed without the client, and the counter wraps.
-      #expect(client.cycle(counter: 4_294_967_000 &+ 1440, at: 1_030_000) == 1_001_440)
-      #expect(client.engine.pointee.counterJumps == 0 && client.engine.pointee.cyclesInARow == 0)
+      expectEqual(client.cycle(counter: 4_294_967_000 &+ 1440, at: 1_030_000), 1_001_440)
+      expectTrue(client.engine.pointee.counterJumps == 0 && client.engine.pointee.cyclesInARow == 0)
       // PipeWire counts the cycle before a new quantum with its old length.
-      #expect(
-        client.cycle(960, counter: 4_294_967_000 &+ 1920, at: 1_040_000) == 1_001_920)
-      #expect(
-        client.cycle(960, counter: 4_294_967_000 &+ 2880, at: 1_060_000) == 1_002_880)
-      #expect(client.engine.pointee.counterJumps == 0 && client.engine.pointee.cyclesInARow == 2)
+      expectEqual(
+        client.cycle(960, counter: 4_294_967_000 &+ 1920, at: 1_040_000), 1_001_920)
+      expectEqual(
+        client.cycle(960, counter: 4_294_967_000 &+ 2880, at: 1_060_000), 1_002_880)
+      expectTrue(client.engine.pointee.counterJumps == 0 && client.engine.pointee.cyclesInARow == 2)
     }
   }
 
@@ -88,8 +89,8 @@ import Timeline
     withBase { base in
       let client = Client(base, frame: 1_000_000, microseconds: 1_000_000)
       client.cycle(counter: 77, at: 1_000_000)
-      #expect(client.cycle(counter: 77, at: 1_000_000) == 1_000_000)
-      #expect(client.cycle(counter: 557, at: 1_010_000) == 1_000_480)
+      expectEqual(client.cycle(counter: 77, at: 1_000_000), 1_000_000)
+      expectEqual(client.cycle(counter: 557, at: 1_010_000), 1_000_480)
     }
   }
 
@@ -98,13 +99,13 @@ import Timeline
       let first = Client(base, frame: 5_000_000, microseconds: 1_000_000)
       // Another client's estimate of the time differs by less than two cycles.
       let second = Client(base, frame: 5_000_100, microseconds: 1_000_000)
-      #expect(
-        first.cycle(counter: 3000, at: 1_010_000) == second.cycle(counter: 3000, at: 1_010_000))
+      expectEqual(
+        first.cycle(counter: 3000, at: 1_010_000), second.cycle(counter: 3000, at: 1_010_000))
       // Both move; the second one meets the new driver a cycle later.
       let moved = first.cycle(counter: 900_000, at: 1_050_003)
       first.cycle(counter: 900_480, at: 1_060_003)
-      #expect(second.cycle(counter: 900_480, at: 1_060_003) == moved + 480)
-      #expect(second.engine.pointee.counterJumps == 1)
+      expectEqual(second.cycle(counter: 900_480, at: 1_060_003), moved + 480)
+      expectEqual(second.engine.pointee.counterJumps, 1)
     }
   }
 
@@ -112,13 +113,13 @@ import Timeline
   @Test func timesConvertBothWays() {
     let times = CycleTimes(
       frame: 10_000, nextFrame: 10_480, microseconds: 2_000_000, nextMicroseconds: 2_010_000)
-    #expect(times.hostTime(ofFrame: 10_480, sampleRate: 48000) == 2_010_000_000)
-    #expect(times.hostTime(ofFrame: 58_480, sampleRate: 48000) == 3_010_000_000)
-    #expect(times.hostTime(ofFrame: -1_000_000_000, sampleRate: 48000) == 0)
-    #expect(times.frame(atHostTime: 3_010_000_000, sampleRate: 48000) == 58_480)
+    expectEqual(times.hostTime(ofFrame: 10_480, sampleRate: 48000), 2_010_000_000)
+    expectEqual(times.hostTime(ofFrame: 58_480, sampleRate: 48000), 3_010_000_000)
+    expectEqual(times.hostTime(ofFrame: -1_000_000_000, sampleRate: 48000), 0)
+    expectEqual(times.frame(atHostTime: 3_010_000_000, sampleRate: 48000), 58_480)
     for frame in [0, 9_999, 10_001, 1 << 40] as [Int64] {
       let time = times.hostTime(ofFrame: frame, sampleRate: 44100)
-      #expect(times.frame(atHostTime: time, sampleRate: 44100) == frame)
+      expectEqual(times.frame(atHostTime: time, sampleRate: 44100), frame)
     }
   }
 }

@@ -36,8 +36,8 @@ import Testing
 
   @Test func theBaselineIsAlwaysThere() {
     defer { Self.useBestLevel() }
-    #expect(cue_samples_use(cue_samples_baseline))
-    #expect(!cue_samples_use(cue_samples_levels))
+    expectTrue(cue_samples_use(cue_samples_baseline))
+    expectTrue(!cue_samples_use(cue_samples_levels))
   }
 
   /// Each length up to 130 frames from bytes at any alignment. The page behind the last byte is not
@@ -50,7 +50,7 @@ import Testing
       let gain = ChannelGain(0.7)
       let expected = try planes(of: bytes, other, frames: Self.frames, gain)
       let nativeBytes = swapped(bytes, width: native.bytesPerSample)
-      let layout = try #require(native.layout)
+      let layout = try require(native.layout)
       for level in Self.levels where cue_samples_use(level) {
         try withGuardedPage { page in
           var planes = (0..<channels).map { _ in
@@ -97,7 +97,7 @@ import Testing
     }
     defer { planes.forEach { $0.deallocate() } }
     for (native, other) in formats(channels) {
-      let (layout, scalar) = (try #require(native.layout), try #require(other.layout))
+      let (layout, scalar) = (try require(native.layout), try require(other.layout))
       var bytes = [UInt8](repeating: 0, count: Self.frames * other.bytesPerFrame)
       bytes.withUnsafeMutableBytes {
         scalar.store(
@@ -137,7 +137,7 @@ import Testing
       for level in Self.levels where cue_samples_use(level) {
         let found = try planes(
           of: swapped(bytes, width: native.bytesPerSample), native, frames: 19, gain)
-        #expect(found == expected, "\(native), level \(level.rawValue)")
+        expectEqual(found, expected, "\(native), level \(level.rawValue)")
       }
     }
   }
@@ -145,7 +145,7 @@ import Testing
   private func planes(
     of bytes: [UInt8], _ format: PCMFormat, frames: Int, _ gain: ChannelGain
   ) throws -> [[Float]] {
-    let layout = try #require(format.layout)
+    let layout = try require(format.layout)
     var planes = (0..<format.channels).map { _ in
       UnsafeMutablePointer<Float>.allocate(capacity: frames)
     }

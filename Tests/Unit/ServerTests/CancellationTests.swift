@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import System
+import TestBase
 import Testing
 
 /// jack_client_close cancels the thread on which JACK's library reports changes.
@@ -28,11 +29,11 @@ import Testing
         // The thread ends here.
         while true { sleep(1) }
       }, argument)
-    #expect(status == 0)
+    expectEqual(status, 0)
     while !steps.begun.load(ordering: .acquiring) { usleep(100) }
     pthread_cancel(thread)
     pthread_join(thread, nil)
     let isDone = steps.done.load(ordering: .acquiring)
-    #expect(isDone)
+    expectTrue(isDone)
   }
 }

@@ -11,7 +11,7 @@ import Testing
     let server = HandDrivenServer()
     do { _ = try Device(server, clientName: "unused") }
     // The event thread may hold the device for a moment.
-    #expect(waits { server.clients.map(\.isClosed) == [true] })
+    expectTrue(waits { server.clients.map(\.isClosed) == [true] })
     server.cycle(frames: 64)
 
     let jack = try JackDaemon()
@@ -22,7 +22,7 @@ import Testing
       defer { other.close() }
       return other.name == "unused"
     }
-    #expect(isFree)
+    expectTrue(isFree)
   }
 
   /// jackd accepts names of up to 63 bytes.
@@ -34,10 +34,10 @@ import Testing
       let name = String(repeating: letter, count: bytes / letter.utf8.count)
       let clients = try (0..<3).map { _ in try server.openClient(named: name) }
       let names = clients.map(\.name)
-      #expect(Set(names).count == 3)
-      #expect(names.allSatisfy { $0.utf8.count <= 63 && $0.hasPrefix(letter) })
-      #expect(name.hasPrefix(names[0]))
-      #expect(names[1] == "\(names[0])-01" && names[2] == "\(names[0])-02")
+      expectEqual(Set(names).count, 3)
+      expectTrue(names.allSatisfy { $0.utf8.count <= 63 && $0.hasPrefix(letter) })
+      expectTrue(name.hasPrefix(names[0]))
+      expectTrue(names[1] == "\(names[0])-01" && names[2] == "\(names[0])-02")
       clients.forEach { $0.close() }
     }
   }
@@ -49,21 +49,21 @@ import Testing
     let server = JackServer(named: jack.name)
     var clients = try (0..<104).map { _ in try server.openClient(named: "one") }
     defer { clients.forEach { $0.close() } }
-    #expect(clients[99].name == "one-99")
-    #expect(clients[100...].map(\.name) == ["one-100", "one-101", "one-102", "one-103"])
+    expectEqual(clients[99].name, "one-99")
+    expectEqual(clients[100...].map(\.name), ["one-100", "one-101", "one-102", "one-103"])
     // The lowest free number is used.
     for i in [101, 7] { clients.remove(at: i).close() }
     clients.append(try server.openClient(named: "one"))
-    #expect(clients.last?.name == "one-07")
+    expectEqual(clients.last?.name, "one-07")
     clients.append(try server.openClient(named: "one"))
-    #expect(clients.last?.name == "one-101")
+    expectEqual(clients.last?.name, "one-101")
   }
 
   /// The stopped server keeps its sockets open, but does not read them.
   @Test func aServerThatDoesNotAnswerIsLeft() throws {
     let jack = try JackDaemon()
     defer { jack.stop() }
-    let process = try #require(jack.processIdentifier)
+    let process = try require(jack.processIdentifier)
     let device = try Device(JackServer(named: jack.name), clientName: "left")
     let shared = try Device(JackServer(named: jack.name), clientName: "shared")
     let listener = PassiveOwner()
@@ -88,7 +88,7 @@ import Testing
       again?.close()
       again = try? JackServer(named: jack.name).openClient(named: "left")
     } while again?.name != "left" && Date() < end
-    #expect(again?.name == "left")
+    expectEqual(again?.name, "left")
     again?.close()
   }
 }

@@ -16,7 +16,7 @@ import Testing
         let name = number < names.count ? "jack_\(names[number])_\(getuid())_0" : "socket-\(number)"
         let path = folder.appendingPathComponent(name).path
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        try #require(descriptor >= 0)
+        try require(descriptor >= 0)
         sockets.append(descriptor)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -25,10 +25,10 @@ import Testing
         let status = withUnsafePointer(to: &address) {
           $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
         }
-        try #require(status == 0 && listen(descriptor, 1) == 0, "\(path)")
+        try require(status == 0 && listen(descriptor, 1) == 0, "\(path)")
       }
       let found = Set(JackServer.runningNames)
-      #expect(names.allSatisfy(found.contains))
+      expectTrue(names.allSatisfy(found.contains))
     }
   }
 }

@@ -52,6 +52,6 @@ import Testing
     defer { for voice in voices { device.detach(voice) } }
     _ = log.take()
     device.deliverEvents()
-    #expect(log.take() == ["a reads", "b reads", "c reads", "a wakes", "c wakes"])
+    expectEqual(log.take(), ["a reads", "b reads", "c reads", "a wakes", "c wakes"])
   }
 }

@@ -9,13 +9,12 @@ import Timeline
 @Suite(.tags(.server), .serialized) struct JackTests {
   @Test func aServerThatDoesNotRunIsNamed() {
     let server = JackServer(named: "cuejack-no-such-server")
-    #expect(!server.isRunning)
+    expectTrue(!server.isRunning)
     #expect(throws: ServerError.unknownServer("cuejack-no-such-server")) {
       _ = try server.openClient(named: "a")
     }
-    #expect(
-      ServerError.unknownServer("studio").description
-        == "no JACK server named “studio” is running")
+    expectEqual(
+      ServerError.unknownServer("studio").description, "no JACK server named “studio” is running")
   }
 
   /// libjack keeps one server's memory for the whole process, so a client of another server would
@@ -30,7 +29,7 @@ import Timeline
     #expect(throws: ServerError.otherServer(second.name, inUse: first.name)) {
       _ = try other.openClient(named: "b")
     }
-    #expect(!other.isRunning)
+    expectTrue(!other.isRunning)
     client.close()
     try other.openClient(named: "b").close()
   }
@@ -39,18 +38,18 @@ import Timeline
     let jack = try JackDaemon()
     defer { jack.stop() }
     let server = JackServer(named: jack.name)
-    #expect(server.isRunning)
+    expectTrue(server.isRunning)
     let first = try server.openClient(named: "twin")
     let second = try server.openClient(named: "twin")
-    #expect(first.name == "twin")
-    #expect(second.name == "twin-01")
+    expectEqual(first.name, "twin")
+    expectEqual(second.name, "twin-01")
     second.close()
     first.close()
     // Never use the server's own name: closing the client would remove the server's socket.
     let third = try server.openClient(named: jack.name)
-    #expect(third.name != jack.name)
+    expectTrue(third.name != jack.name)
     third.close()
-    #expect(server.isRunning)
+    expectTrue(server.isRunning)
   }
 
   @Test func timeIsTheServers() throws {
@@ -59,19 +58,19 @@ import Timeline
     let server = JackServer(named: jack.name)
     let first = try Device(server, clientName: "a")
     let second = try Device(server, clientName: "b")
-    #expect(first.client.sampleRate == 44100)
-    #expect(first.client.physicalOutputs.count == 2)
+    expectEqual(first.client.sampleRate, 44100)
+    expectEqual(first.client.physicalOutputs.count, 2)
     // Each client counts from its own last cycle, so two clients differ by one period at most.
     let times = [first.now, second.now, first.now]
     let period = Int64(first.client.periodFrames)
-    #expect(times[1] > times[0] - 2 * period && times[1] < times[2] + 2 * period)
+    expectTrue(times[1] > times[0] - 2 * period && times[1] < times[2] + 2 * period)
     // Host time and device time agree within JACK's resolution of one microsecond.
     let before = HostTime.now
     let frame = first.now + 44100
     let after = HostTime.now
     let hostTime = first.hostTime(ofFrame: frame)
-    #expect(abs(first.frame(atHostTime: hostTime) - frame) <= 1)
-    #expect(hostTime > before + 500_000_000 && hostTime < after + 1_500_000_000)
+    expectTrue(abs(first.frame(atHostTime: hostTime) - frame) <= 1)
+    expectTrue(hostTime > before + 500_000_000 && hostTime < after + 1_500_000_000)
     first.close()
     second.close()
   }
@@ -85,15 +84,15 @@ import Timeline
     let listener = PassiveOwner()
     _ = try device.attach(memory, owner: listener)
     let client = device.client
-    let process = try #require(jack.processIdentifier)
-    #expect(kill(process, SIGSTOP) == 0)
+    let process = try require(jack.processIdentifier)
+    expectEqual(kill(process, SIGSTOP), 0)
     let end = Date(timeIntervalSinceNow: 60)
     while !listener.hasLost && Date() < end { usleep(1000) }
-    #expect(listener.hasLost && device.loss == .stalled)
-    #expect(kill(process, SIGCONT) == 0)
+    expectTrue(listener.hasLost && device.loss == .stalled)
+    expectEqual(kill(process, SIGCONT), 0)
     while device.isLost && Date() < end { usleep(1000) }
-    #expect(!device.isLost && device.client === client)
-    #expect(device.restarts == 0)
+    expectTrue(!device.isLost && device.client === client)
+    expectEqual(device.restarts, 0)
     _ = device.detach(memory)
   }
 
@@ -106,8 +105,8 @@ import Timeline
     jack.kill()
     let end = Date(timeIntervalSinceNow: 30)
     while !listener.hasLost && Date() < end { usleep(1000) }
-    #expect(listener.hasLost)
-    #expect(device.isLost)
+    expectTrue(listener.hasLost)
+    expectTrue(device.isLost)
     device.detach(memory)
   }
 
@@ -130,6 +129,6 @@ import Timeline
       Issue.record("\(words)")
       return
     }
-    #expect(reason.hasPrefix("the server is full: it has ") && clients.count >= 60, "\(words)")
+    expectTrue(reason.hasPrefix("the server is full: it has ") && clients.count >= 60, "\(words)")
   }
 }

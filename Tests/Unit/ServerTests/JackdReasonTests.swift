@@ -1,3 +1,4 @@
+import TestBase
 import Testing
 
 @testable import Server
@@ -20,14 +21,14 @@ import Testing
   ])
   func theErrorIsTold(_ line: String) {
     let failure = "\(line)\nCannot initialize driver\nFailed to open server\n"
-    #expect(StartedServer.reason(in: failure + Self.banner) == line)
-    #expect(StartedServer.reason(in: Self.banner + failure) == line)
+    expectEqual(StartedServer.reason(in: failure + Self.banner), line)
+    expectEqual(StartedServer.reason(in: Self.banner + failure), line)
   }
 
   @Test func aUsageIsNoReason() {
-    #expect(
-      StartedServer.reason(in: "unknown option character x\n\(Self.banner)Usage: jackdmp [ -r ]\n")
-        == "unknown option character x")
-    #expect(StartedServer.reason(in: "\nUsage: jackdmp\n").contains("command line"))
+    expectEqual(
+      StartedServer.reason(in: "unknown option character x\n\(Self.banner)Usage: jackdmp [ -r ]\n"),
+      "unknown option character x")
+    expectTrue(StartedServer.reason(in: "\nUsage: jackdmp\n").contains("command line"))
   }
 }

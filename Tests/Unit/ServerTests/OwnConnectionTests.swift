@@ -32,12 +32,12 @@ import Testing
         // Its name is not enough.
         try recorder.connect(input, to: "system:capture_1")
         _ = try player.awaitHeard(player.connectionMark)
-        #expect(recorder.client.connections(of: input) == ["system:capture_1"])
+        expectEqual(recorder.client.connections(of: input), ["system:capture_1"])
       } else {
-        #expect(recorder.client.connections(of: input) == [])
+        expectEqual(recorder.client.connections(of: input), [])
         try recorder.connect(input, to: "player:\(out)")
         try wait(for: "the connection") { !player.connections.made.isEmpty }
-        #expect(player.knownConnections.map(\.other) == ["later:in_1"])
+        expectEqual(player.knownConnections.map(\.other), ["later:in_1"])
       }
       recorder.close()
       try wait(for: "the end") { player.connections.made.isEmpty }
@@ -53,7 +53,7 @@ import Testing
       let other = try CaptureClient(on: jack, name: "other", channels: 1, capacity: 1)
       try other.connect("player:\(out)", toInput: 1)
       try wait(for: "the connection") { player.knownConnections.count == 1 }
-      #expect(player.knownConnections.map(\.isLasting) == [false])
+      expectEqual(player.knownConnections.map(\.isLasting), [false])
     }
     try wait(for: "the end") { player.knownConnections.isEmpty }
   }
@@ -69,7 +69,7 @@ import Testing
     usleep(1_000_000)
     try session.connect(out, to: "effect:\(input)")
     try wait(for: "the connection") { effect.knownConnections.map(\.isLasting) == [false] }
-    #expect(session.knownConnections.map(\.isLasting) == [true])
+    expectEqual(session.knownConnections.map(\.isLasting), [true])
     session.close()
     try wait(for: "the end") { effect.knownConnections.isEmpty }
   }
@@ -92,7 +92,7 @@ import Testing
     try wait(for: "the return") { !player.isLost }
     let other = try JackPeer.card("capture", channels: 1, on: jack)
     try wait(for: "the connection") { player.knownConnections.map(\.isMade) == [true] }
-    #expect(player.knownConnections.map(\.isLasting) == [false])
+    expectEqual(player.knownConnections.map(\.isLasting), [false])
     withExtendedLifetime(other) {}
   }
 
@@ -101,7 +101,7 @@ import Testing
     defer { jack.stop() }
     let (player, out) = try device("player", on: jack, VoiceMemory(channels: 1))
     defer { player.close() }
-    #expect(try player.connectToCard([out], .output, count: 2) == [[]])
+    try expectEqual(player.connectToCard([out], .output, count: 2), [[]])
     let card = try CaptureClient(on: jack, name: "card", capacity: 1, isSoundCard: true)
     let both = ["card:in_1", "card:in_2"]
     try wait(for: "the card") { player.client.connections(of: out) == both }
@@ -115,6 +115,6 @@ import Testing
       try wait(for: "the other card") { player.client.physicalOutputs.count == 4 }
       withExtendedLifetime(other) {}
     }
-    #expect(player.client.connections(of: out) == ["card:in_1"])
+    expectEqual(player.client.connections(of: out), ["card:in_1"])
   }
 }

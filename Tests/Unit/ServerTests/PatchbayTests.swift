@@ -1,3 +1,4 @@
+import TestBase
 import Testing
 
 @testable import Server
@@ -12,10 +13,10 @@ import Testing
     var patchbay = Patchbay()
     patchbay.connected("a", to: "x:in")
     patchbay.interrupted("a", to: "x:in", otherHasLeft: true)
-    #expect(remembered(patchbay) == ["a x:in (away)"])
+    expectEqual(remembered(patchbay), ["a x:in (away)"])
     patchbay.connected("a", to: "x:in", .present)
     patchbay.lose()
-    #expect(remembered(patchbay) == ["a x:in (away)"])
+    expectEqual(remembered(patchbay), ["a x:in (away)"])
   }
 
   @Test func connectionsForARunEndWithIt() {
@@ -23,31 +24,31 @@ import Testing
     patchbay.connected("a", to: "x:in", .whileOtherRuns)
     // The port returns at once: the client is still there.
     patchbay.interrupted("a", to: "x:in")
-    #expect(patchbay.missing.map(\.destination) == ["x:in"])
+    expectEqual(patchbay.missing.map(\.destination), ["x:in"])
     patchbay.connected("a", to: "x:in", .whileOtherRuns)
-    #expect(patchbay.remembered.map(\.isLasting) == [false])
+    expectEqual(patchbay.remembered.map(\.isLasting), [false])
     patchbay.interrupted("a", to: "x:in", otherHasLeft: true)
-    #expect(remembered(patchbay) == [])
+    expectEqual(remembered(patchbay), [])
     // A save keeps it.
     patchbay.connected("a", to: "x:in", .whileOtherRuns)
     patchbay.keepAll()
     patchbay.interrupted("a", to: "x:in", otherHasLeft: true)
-    #expect(remembered(patchbay) == ["a x:in (away)"])
+    expectEqual(remembered(patchbay), ["a x:in (away)"])
   }
 
   @Test func connectionsThatOthersClaimAreNotRemembered() {
     var patchbay = Patchbay()
     patchbay.connected("a", to: "rec:in", .present)
-    #expect(remembered(patchbay) == [] && patchbay.made.map(\.other) == ["rec:in"])
+    expectTrue(remembered(patchbay) == [] && patchbay.made.map(\.other) == ["rec:in"])
     patchbay.interrupted("a", to: "rec:in")
-    #expect(patchbay.missing.isEmpty)
+    expectTrue(patchbay.missing.isEmpty)
     // One that this client asked for is made again with the server, but not for the next client of the name.
     patchbay.connected("a", to: "rec:in", .ownWhileOtherRuns)
     patchbay.lose()
-    #expect(patchbay.missing.map(\.destination) == ["rec:in"])
+    expectEqual(patchbay.missing.map(\.destination), ["rec:in"])
     patchbay.connected("a", to: "rec:in", .ownWhileOtherRuns)
     patchbay.interrupted("a", to: "rec:in", otherHasLeft: true)
-    #expect(patchbay.missing.isEmpty)
+    expectTrue(patchbay.missing.isEmpty)
   }
 
   @Test func aCardThatAppearsIsConnectedOnce() {
@@ -56,17 +57,17 @@ import Testing
     func take(_ card: [String]) -> [String] {
       patchbay.takeDefaults { _ in card }.map { "\($0.port) \($0.destination)" }
     }
-    #expect(take([]) == [])
-    #expect(take(["card:1"]) == ["a card:1"])
+    expectEqual(take([]), [])
+    expectEqual(take(["card:1"]), ["a card:1"])
     // Another client's port is no part of the card.
-    #expect(take(["card:1", "net:1"]) == [])
-    #expect(take(["card:1", "card:2"]) == ["b card:2"])
+    expectEqual(take(["card:1", "net:1"]), [])
+    expectEqual(take(["card:1", "card:2"]), ["b card:2"])
     // Whatever people do with them later.
-    #expect(take(["card:1", "card:2"]) == [])
+    expectEqual(take(["card:1", "card:2"]), [])
     patchbay.wish(.init(ports: ["c", "d"], direction: .output, made: [], count: 2))
     patchbay.connected("c", to: "desk:in")
     patchbay.connected("d", to: "rec:in", .present)
-    #expect(take(["card:1", "card:2"]) == ["d card:2"])
+    expectEqual(take(["card:1", "card:2"]), ["d card:2"])
   }
 
   @Test func connectionsRightAfterAnAppearanceAreThoseOfTheClient() {
@@ -77,6 +78,6 @@ import Testing
     ) { $0.hasPrefix("own:") ? .present : nil }
     var patience: Double?
     let made = book.take(&patience) { _ in true }
-    #expect(made.map(\.memory) == [.lasting, .whileOtherRuns, .present])
+    expectEqual(made.map(\.memory), [.lasting, .whileOtherRuns, .present])
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import System
+import TestBase
 import Testing
 
 @testable import Server
@@ -9,49 +10,49 @@ import Testing
   private func withTable(_ body: (ReturnTable) throws -> Void) throws {
     let path = NSTemporaryDirectory() + "cuejack-returns-\(UUID().uuidString)"
     defer { unlink(path) }
-    try body(#require(ReturnTable(path: path)))
+    try body(require(ReturnTable(path: path)))
   }
 
   @Test func allResumeAtOneTimeOnceAllAreBack() throws {
     try withTable { table in
-      let members = try (0..<3).map { _ in try #require(table.enter(server: "a")) }
+      let members = try (0..<3).map { _ in try require(table.enter(server: "a")) }
       // Clients of another server are ignored.
-      let other = try #require(table.enter(server: "b"))
+      let other = try require(table.enter(server: "b"))
       let loss = ReturnTable.now
       for (i, member) in members.enumerated() { member.leave(at: loss + UInt64(i) * 10_000) }
       other.leave(at: loss + 99_000)
       members[0].beReady()
-      #expect(members[0].decision() == nil)
+      expectNil(members[0].decision())
       members[1].beReady()
-      #expect(members[1].decision() == nil && members[0].decision() == nil)
+      expectTrue(members[1].decision() == nil && members[0].decision() == nil)
       members[2].beReady()
-      let decided = try members.map { try #require($0.decision()) }
-      #expect(decided[0] == decided[1] && decided[1] == decided[2])
-      #expect(decided[0].lossMicroseconds == loss + 20_000)
-      #expect(decided[0].microseconds > ReturnTable.now)
+      let decided = try members.map { try require($0.decision()) }
+      expectTrue(decided[0] == decided[1] && decided[1] == decided[2])
+      expectEqual(decided[0].lossMicroseconds, loss + 20_000)
+      expectTrue(decided[0].microseconds > ReturnTable.now)
     }
   }
 
   @Test func oneThatHasNotNoticedIsWaitedForAndOneThatCameLaterIsNot() throws {
     try withTable { table in
-      let early = try #require(table.enter(server: "a"))
-      let unaware = try #require(table.enter(server: "a"))
+      let early = try require(table.enter(server: "a"))
+      let unaware = try require(table.enter(server: "a"))
       usleep(2000)
       early.leave(at: ReturnTable.now)
       usleep(2000)
-      let late = try #require(table.enter(server: "a"))
+      let late = try require(table.enter(server: "a"))
       early.beReady()
-      #expect(early.decision() == nil)
+      expectNil(early.decision())
       unaware.end()
-      #expect(early.decision() != nil)
+      expectTrue(early.decision() != nil)
       late.end()
     }
   }
 
   @Test func oneThatNeverReturnsIsNotWaitedForForEver() throws {
     try withTable { table in
-      let member = try #require(table.enter(server: "a"))
-      let lost = try #require(table.enter(server: "a"))
+      let member = try require(table.enter(server: "a"))
+      let lost = try require(table.enter(server: "a"))
       member.leave(at: ReturnTable.now)
       lost.leave(at: ReturnTable.now)
       member.beReady()
@@ -61,7 +62,7 @@ import Testing
         usleep(10_000)
         decision = member.decision()
       }
-      #expect(decision != nil)
+      expectTrue(decision != nil)
     }
   }
 }
@@ -92,16 +93,18 @@ import Testing
     _ = changes(of: &book) { _ in true }
     book.rename([1])
     book.note("out_1", isConnectedTo: [.init(name: "b:in", address: 1)])
-    #expect(
-      changes(of: &book) { $0 == "b:in" } == [
+    expectEqual(
+      changes(of: &book) { $0 == "b:in" },
+      [
         ConnectionChange(kind: .renamed(from: "a:in"), port: "out_1", other: "b:in")
       ])
     // The address of a port that is gone may be another's.
     book.note("out_1", isConnectedTo: [.init(name: "c:in", address: 2)])
     _ = changes(of: &book) { _ in true }
     book.note("out_1", isConnectedTo: [.init(name: "d:in", address: 2)])
-    #expect(
-      changes(of: &book) { $0 == "d:in" } == [
+    expectEqual(
+      changes(of: &book) { $0 == "d:in" },
+      [
         ConnectionChange(kind: .made, port: "out_1", other: "d:in"),
         ConnectionChange(kind: .interrupted, port: "out_1", other: "c:in"),
       ])
@@ -110,8 +113,9 @@ import Testing
     _ = changes(of: &book) { _ in true }
     book.note("out_1", isConnectedTo: [.init(name: "f:in", address: 3)])
     book.rename([3])
-    #expect(
-      changes(of: &book) { $0 == "f:in" } == [
+    expectEqual(
+      changes(of: &book) { $0 == "f:in" },
+      [
         ConnectionChange(kind: .made, port: "out_1", other: "f:in"),
         ConnectionChange(kind: .renamed(from: "e:in"), port: "out_1", other: "f:in"),
       ])
@@ -121,22 +125,25 @@ import Testing
     var book = ConnectionBook()
     book.add("out_1", .init(name: "system:playback_1"))
     book.note("out_1", isConnectedTo: others("system:playback_1", "meter:in", "other:in"))
-    #expect(
-      changes(of: &book) { _ in true } == [
+    expectEqual(
+      changes(of: &book) { _ in true },
+      [
         ConnectionChange(kind: .made, port: "out_1", other: "meter:in"),
         ConnectionChange(kind: .made, port: "out_1", other: "other:in"),
       ])
     book.note("out_1", isConnectedTo: others("system:playback_1"))
-    #expect(
-      changes(of: &book) { $0 != "meter:in" } == [
+    expectEqual(
+      changes(of: &book) { $0 != "meter:in" },
+      [
         ConnectionChange(kind: .interrupted, port: "out_1", other: "meter:in"),
         ConnectionChange(kind: .ended, port: "out_1", other: "other:in"),
       ])
     // A connection that is restored at once does not count as removed.
     book.note("out_1", isConnectedTo: [])
     book.note("out_1", isConnectedTo: others("system:playback_1"))
-    #expect(
-      changes(of: &book) { _ in true } == [
+    expectEqual(
+      changes(of: &book) { _ in true },
+      [
         ConnectionChange(kind: .made, port: "out_1", other: "system:playback_1")
       ])
   }
@@ -148,8 +155,9 @@ import Testing
       book.note("out_1", isConnectedTo: others("rack:in"))
       book.appear(isKnown ? ["rack:in", "other:in"] : nil)
       book.note("out_1", isConnectedTo: [])
-      #expect(
-        changes(of: &book) { _ in true } == [
+      expectEqual(
+        changes(of: &book) { _ in true },
+        [
           ConnectionChange(kind: .interrupted, port: "out_1", other: "rack:in")
         ])
       book.add("out_1", .init(name: "rack:in"))
@@ -158,8 +166,9 @@ import Testing
     book.appear(["rack:in"])
     book.add("out_1", .init(name: "rack:in"))
     book.note("out_1", isConnectedTo: [])
-    #expect(
-      changes(of: &book) { _ in true } == [
+    expectEqual(
+      changes(of: &book) { _ in true },
+      [
         ConnectionChange(kind: .ended, port: "out_1", other: "rack:in")
       ])
   }
@@ -171,10 +180,10 @@ import Testing
       ports.push(number)
     }
     var taken = ports.take()
-    #expect(taken.numbers == [0, 1, 2] && !taken.isIncomplete)
+    expectTrue(taken.numbers == [0, 1, 2] && !taken.isIncomplete)
     for number in 0..<2000 as Range<UInt32> { ports.push(number) }
     taken = ports.take()
-    #expect(taken.isIncomplete && taken.numbers.count >= 1000)
-    #expect(!ports.take().isIncomplete)
+    expectTrue(taken.isIncomplete && taken.numbers.count >= 1000)
+    expectTrue(!ports.take().isIncomplete)
   }
 }

@@ -24,7 +24,7 @@ import Testing
         second.removePort(port)
         second.close()
       }
-      #expect(!server.isRunning)
+      expectTrue(!server.isRunning)
     }
   }
 
@@ -50,7 +50,7 @@ import Testing
     try withStartedServers(configuration: "jackd -r\n -d dummy -r44100   -p 256\n") { server in
       let client = try server.openClient(named: "a")
       defer { client.close() }
-      #expect(client.sampleRate == 44100 && client.periodFrames == 256)
+      expectTrue(client.sampleRate == 44100 && client.periodFrames == 256)
     }
   }
 
@@ -60,8 +60,8 @@ import Testing
   ]) func aConfigurationThatDoesNotWorkIsNamed(command: String, words: String) throws {
     try withStartedServers(configuration: command) { server in
       let error = try #require(throws: ServerError.self) { _ = try server.openClient(named: "a") }
-      #expect(error.description.contains(words), "\(error)")
-      #expect(error.description.contains("/.jackdrc"), "\(error)")
+      expectTrue(error.description.contains(words), "\(error)")
+      expectTrue(error.description.contains("/.jackdrc"), "\(error)")
     }
   }
 

@@ -1,3 +1,4 @@
+import TestBase
 import Testing
 import Timeline
 
@@ -8,8 +9,8 @@ import Timeline
   func aCounterIsWidenedToTheNearestFrame(anchor: Int64) {
     for difference: Int64 in [0, 1, -1, 1000, -1000, 0x7FFF_FFFF, -0x8000_0000] {
       let frame = anchor + difference
-      #expect(
-        DeviceTime.widen(UInt32(truncatingIfNeeded: frame), near: anchor) == frame,
+      expectEqual(
+        DeviceTime.widen(UInt32(truncatingIfNeeded: frame), near: anchor), frame,
         "\(anchor) \(difference)")
     }
   }
@@ -21,7 +22,7 @@ import Timeline
       frame = DeviceTime.widen(counter, near: frame)
       counter &+= 256
     }
-    #expect(frame == (1 << 32) - 1024 + 7 * 256)
+    expectEqual(frame, (1 << 32) - 1024 + 7 * 256)
   }
 
   /// Two processes that look at different times find frames that differ by the elapsed time.
@@ -34,12 +35,12 @@ import Timeline
     }
     let early = seen(at: serverStarted + 1)
     let late = seen(at: serverStarted + 100_001)
-    #expect(late - early == 100_000 * 48000)
-    #expect(early >= 0)
+    expectEqual(late - early, 100_000 * 48000)
+    expectTrue(early >= 0)
   }
 
   @Test func framesAreScaledBetweenRates() {
-    #expect(DeviceTime.frames(48000, atDeviceRate: 48000, toRate: 48000) == 48000)
-    #expect(DeviceTime.frames(48000, atDeviceRate: 48000, toRate: 44100) == 44100)
+    expectEqual(DeviceTime.frames(48000, atDeviceRate: 48000, toRate: 48000), 48000)
+    expectEqual(DeviceTime.frames(48000, atDeviceRate: 48000, toRate: 44100), 44100)
   }
 }

@@ -1,3 +1,4 @@
+import TestBase
 import Testing
 import Timeline
 
@@ -41,23 +42,23 @@ import Timeline
   @Test func aSteadyServerMissesNothing() {
     var (slip, machine) = (TransportSlip(), Machine())
     // Cards are off by some parts of 100,000.
-    #expect(look(&slip, &machine, seconds: 600, clock: 1.0002).isEmpty)
-    #expect(look(&slip, &machine, seconds: 600, clock: 0.9998).isEmpty)
+    expectTrue(look(&slip, &machine, seconds: 600, clock: 1.0002).isEmpty)
+    expectTrue(look(&slip, &machine, seconds: 600, clock: 0.9998).isEmpty)
   }
 
   @Test(arguments: [1, 22, -3]) func whatWasMissedIsToldOnceInWholePeriods(periods: Int) {
     var (slip, machine) = (TransportSlip(), Machine())
-    #expect(look(&slip, &machine, seconds: 5).isEmpty)
+    expectTrue(look(&slip, &machine, seconds: 5).isEmpty)
     machine.microseconds += Double(periods * period) / rate * 1e6 + 40
-    #expect(look(&slip, &machine, seconds: 10) == [Int64(periods * period)])
-    #expect(look(&slip, &machine, seconds: 10).isEmpty)
+    expectEqual(look(&slip, &machine, seconds: 10), [Int64(periods * period)])
+    expectTrue(look(&slip, &machine, seconds: 10).isEmpty)
   }
 
   /// The server was away for seven seconds, and counts from 0. The master's transport had been located to a frame
   /// within a period.
   @Test func aServerThatReturnsHasMissedAllFramesMeanwhile() {
     var (slip, machine) = (TransportSlip(), Machine())
-    #expect(look(&slip, &machine, seconds: 5).isEmpty)
+    expectTrue(look(&slip, &machine, seconds: 5).isEmpty)
     let frames = Int64(330 * period)
     let expected = machine.frame + frames
     machine.microseconds += Double(frames) / rate * 1e6 + 40
@@ -65,18 +66,18 @@ import Timeline
     let first = machine.run(Int64(period), seconds: Double(period) / rate)
     var missed = slip.resume(at: first, sampleRate: rate, periodFrames: period)
     missed += look(&slip, &machine, seconds: 5).reduce(0, +)
-    #expect(missed == expected)
-    #expect(look(&slip, &machine, seconds: 10).isEmpty)
+    expectEqual(missed, expected)
+    expectTrue(look(&slip, &machine, seconds: 10).isEmpty)
   }
 
   /// While the link is down, cycles come at their timeouts: every second is later than the one before.
   @Test func nothingIsToldBeforeCyclesAreRegularAgain() {
     var (slip, machine) = (TransportSlip(), Machine())
-    #expect(look(&slip, &machine, seconds: 5).isEmpty)
-    #expect(look(&slip, &machine, seconds: 5, clock: 4).isEmpty)
+    expectTrue(look(&slip, &machine, seconds: 5).isEmpty)
+    expectTrue(look(&slip, &machine, seconds: 5, clock: 4).isEmpty)
     // Fifteen seconds more than were counted.
     let count = Int(5 * rate / Double(period))
-    #expect(look(&slip, &machine, seconds: 5) == [Int64(3 * count * period)])
+    expectEqual(look(&slip, &machine, seconds: 5), [Int64(3 * count * period)])
   }
 
   @Test func timesOfOthersDoNotOverflow() {

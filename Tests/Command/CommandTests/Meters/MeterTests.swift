@@ -40,15 +40,15 @@ import Testing
       let terminal = try start(["play", file, "--server", server.name])
       try terminal.wait(for: "\u{1B}[31m")
       let text = terminal.text
-      #expect(text.contains("\u{1B}[32m=") && text.contains("\u{1B}[33m="))
+      expectTrue(text.contains("\u{1B}[32m=") && text.contains("\u{1B}[33m="))
       // The sound is over, and its peak still stands: a mark without a bar.
       try terminal.wait("the held peak") {
         lines(terminal.text).contains { $0.contains(#/\|-+\|-*\|  -0\.9 \|/#) }
       }
       // Later it falls.
       try terminal.wait(for: "-inf dB")
-      #expect(lines(terminal.text).contains { $0.hasPrefix("  M ") && $0.contains(" LUFS  ") })
-      #expect(lines(terminal.text).allSatisfy { $0.count < 100 })
+      expectTrue(lines(terminal.text).contains { $0.hasPrefix("  M ") && $0.contains(" LUFS  ") })
+      expectTrue(lines(terminal.text).allSatisfy { $0.count < 100 })
       for columns in [160, 70] {
         terminal.clear()
         terminal.resize(columns: columns)
@@ -57,8 +57,8 @@ import Testing
         }
       }
       terminal.type("q")
-      #expect(terminal.wait(seconds: 30) == 0, "\(terminal.text)")
-      #expect(terminal.text.contains("; peak -0.9 dB, clips: 0, loudness "))
+      expectEqual(terminal.wait(seconds: 30), 0, "\(terminal.text)")
+      expectTrue(terminal.text.contains("; peak -0.9 dB, clips: 0, loudness "))
     }
   }
 
@@ -76,9 +76,9 @@ import Testing
           lines(terminal.text).contains { $0.contains(#/ \|=+! +6\.0 \|=+! +6\.0 dB/#) }
             && lines(terminal.text).contains { $0.contains(#/LUFS .*clips: \d+/#) }
         }
-        #expect(terminal.wait(seconds: 30) == 0, "\(terminal.text)")
+        expectEqual(terminal.wait(seconds: 30), 0, "\(terminal.text)")
         let colors = terminal.text.matches(of: #/\x1B\[[\d;]*m/#)
-        #expect(colors.isEmpty == !isColored)
+        expectEqual(colors.isEmpty, !isColored)
       }
     }
   }
@@ -94,25 +94,25 @@ import Testing
       let file = try sine("a.wav", in: folder, amplitude: 0.44)
       let server = try JackDaemon(period: 1024)
       let quiet = try play([file, "--server", server.name, "--volume", "0.5"])
-      #expect(quiet.output.contains("; peak -13.2 dB, clips: 0\n"), "\(quiet.output)")
+      expectTrue(quiet.output.contains("; peak -13.2 dB, clips: 0\n"), "\(quiet.output)")
       // A sine in two channels has a loudness of its peak level in LUFS; K-weighting adds 0.0 at 1 kHz.
       let loud = try play([file, "--server", server.name, "--volume", "5", "--loudness"])
-      let figures = try #require(
+      let figures = try require(
         loud.output.firstMatch(
           of:
             #/; peak 6\.8 dB, clips: (\d+), loudness (\d+\.\d) LUFS, true peak (\d+\.\d) dBTP/#),
         "\(loud.output)")
       for word in [figures.output.2, figures.output.3] {
-        #expect(abs(Double(word)! - 6.85) < 0.11, "\(loud.output)")
+        expectTrue(abs(Double(word)! - 6.85) < 0.11, "\(loud.output)")
       }
       let samples = (0..<96000).count {
         abs(2.2 * sin(2 * Float.pi * 1000 / 48000 * Float($0) + .pi / 4)) >= 1
       }
-      #expect(abs(Int(figures.output.1)! - 2 * samples) <= 8, "\(loud.output)")
+      expectTrue(abs(Int(figures.output.1)! - 2 * samples) <= 8, "\(loud.output)")
       // Only one side.
       let left = try play(
         [file, "--server", server.name, "--volume", "1", "--pan", "-1", "--loudness"])
-      #expect(
+      expectTrue(
         left.output.contains("; peak -7.1 dB, clips: 0, loudness -10.1 LUFS"), "\(left.output)")
     }
   }
@@ -135,27 +135,27 @@ import Testing
           format, "--loudness",
         ], in: folder)
       let result = try recorder.result()
-      #expect(try player.result().status == 0)
-      #expect(result.isRecorded, "\(result)")
-      let told = try #require(
+      try expectEqual(player.result().status, 0)
+      expectTrue(result.isRecorded, "\(result)")
+      let told = try require(
         result.output.firstMatch(
           of:
             #/; peak (-?[\d.]+) dB, clips: (\d+), loudness (-?[\d.]+) LUFS, true peak (-?[\d.]+) dBTP/#
         ), "\(result.output)")
       let info = try cuejack("info", ["--json", "--loudness", take])
-      let report = try #require(
+      let report = try require(
         try JSONSerialization.jsonObject(with: Data(info.output.utf8)) as? [[String: Any]])
-      let found = try #require(report[0]["loudness"] as? [String: Any])
-      func value(_ key: String) throws -> Double { try #require(found[key] as? Double) }
-      #expect(Int(told.output.2) == found["clips"] as? Int, "\(result.output) \(found)")
-      #expect(Int(told.output.2)! > 1000)
+      let found = try require(report[0]["loudness"] as? [String: Any])
+      func value(_ key: String) throws -> Double { try require(found[key] as? Double) }
+      expectEqual(Int(told.output.2), found["clips"] as? Int, "\(result.output) \(found)")
+      expectTrue(Int(told.output.2)! > 1000)
       for (word, key) in [
         (told.output.1, "samplePeak"), (told.output.3, "integrated"), (told.output.4, "truePeak"),
       ] {
-        #expect(abs(Double(word)! - (try value(key))) < 0.11, "\(key): \(word)")
+        expectTrue(abs(Double(word)! - (try value(key))) < 0.11, "\(key): \(word)")
       }
       // What is cut off at full scale has no greater samples.
-      #expect(told.output.1 == (format == "f32" ? "1.6" : "0.0"), "\(result.output)")
+      expectEqual(told.output.1, (format == "f32" ? "1.6" : "0.0"), "\(result.output)")
     }
   }
 
@@ -173,9 +173,9 @@ import Testing
       terminal.clear()
       terminal.resize(columns: 120)
       try terminal.wait("wide lines") { lines(terminal.display).contains { $0.count >= 117 } }
-      #expect(lines(terminal.text).contains { $0.hasPrefix("  M ") && $0.contains("clips: ") })
+      expectTrue(lines(terminal.text).contains { $0.hasPrefix("  M ") && $0.contains("clips: ") })
       terminal.type("q")
-      #expect(terminal.result().isRecorded, "\(terminal.text)")
+      expectTrue(terminal.result().isRecorded, "\(terminal.text)")
       withExtendedLifetime(emitter) {}
     }
   }

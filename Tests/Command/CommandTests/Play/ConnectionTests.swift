@@ -15,7 +15,7 @@ import Testing
         let options = values.flatMap { ["--connect", $0] }
         // An option may stand before the file.
         let result = try play(options + [file.path, "--server", server.name])
-        #expect(
+        expectTrue(
           result.status == 0 && result.errors == "", "\(values): \(result)",
           sourceLocation: location)
         return (1...2).map { number in
@@ -27,15 +27,15 @@ import Testing
         }
       }
       let all = [["capture:in_1", "capture:in_3"], ["capture:in_2", "capture:in_4"]]
-      #expect(try heard(["capture"]) == all)
-      #expect(try heard(["capture:in_*"]) == all)
-      #expect(try heard(["capt*:in_[13]"]) == [["capture:in_1"], ["capture:in_3"]])
-      #expect(try heard([#"capture:in_\d"#]) == all)
-      #expect(try heard([#"cap.{1,9}:in_(2|4)"#]) == [["capture:in_2"], ["capture:in_4"]])
-      #expect(try heard(["capture:in_4,capture:in_1"]) == [["capture:in_4"], ["capture:in_1"]])
-      #expect(
-        try heard(["capture:in_4", "system:playback_1", "capture:in_2"])
-          == [["capture:in_4", "capture:in_2"], ["system:playback_1"]])
+      try expectEqual(heard(["capture"]), all)
+      try expectEqual(heard(["capture:in_*"]), all)
+      try expectEqual(heard(["capt*:in_[13]"]), [["capture:in_1"], ["capture:in_3"]])
+      try expectEqual(heard([#"capture:in_\d"#]), all)
+      try expectEqual(heard([#"cap.{1,9}:in_(2|4)"#]), [["capture:in_2"], ["capture:in_4"]])
+      try expectEqual(heard(["capture:in_4,capture:in_1"]), [["capture:in_4"], ["capture:in_1"]])
+      try expectEqual(
+        heard(["capture:in_4", "system:playback_1", "capture:in_2"]),
+        [["capture:in_4", "capture:in_2"], ["system:playback_1"]])
       withExtendedLifetime(capture) {}
     }
   }
@@ -48,17 +48,17 @@ import Testing
       let result = try play(
         Array(repeating: file.path, count: count)
           + ["--connect", "capture", "--server", server.name])
-      #expect(result.status == 0 && result.errors == "", "\(result)")
+      expectTrue(result.status == 0 && result.errors == "", "\(result)")
       let last = count == 16 ? "cuejack-play-16:out_" : "cuejack-play:17_out_"
       for channel in 1...2 {
-        #expect(
+        expectTrue(
           result.output.contains("  \(last)\(channel) -> capture:in_\(channel)\n"), "\(result)")
       }
       let clients = Set(
         result.output.matches(of: #/, client (\S+), start frame/#).map(\.output.1))
-      #expect(clients.count == (count == 16 ? 16 : 1), "\(result)")
+      expectEqual(clients.count, (count == 16 ? 16 : 1), "\(result)")
       let begins = result.output.matches(of: #/played 4800 frames from frame (\d+)/#)
-      #expect(begins.count == count && Set(begins.map(\.output.1)).count == 1, "\(result)")
+      expectTrue(begins.count == count && Set(begins.map(\.output.1)).count == 1, "\(result)")
       withExtendedLifetime(capture) {}
     }
   }
@@ -71,14 +71,14 @@ import Testing
       let result = try cuejack(
         "record",
         ["--connect", "emitter:out_3", file, "--seconds", "0.1s", "--server", server.name])
-      #expect(result.status == 0, "\(result)")
-      #expect(result.output.contains("  emitter:out_3 -> cuejack-record:in_1\n"), "\(result)")
-      #expect(result.output.contains("recorded 4800 frames"), "\(result)")
+      expectEqual(result.status, 0, "\(result)")
+      expectTrue(result.output.contains("  emitter:out_3 -> cuejack-record:in_1\n"), "\(result)")
+      expectTrue(result.output.contains("recorded 4800 frames"), "\(result)")
       // A pattern gives a channel to each port that it matches.
       let all = try cuejack(
         "record",
         ["--connect", "emitter:*", file, "--force", "--seconds", "100ms", "--server", server.name])
-      #expect(all.output.contains(", 3 channels, "), "\(all)")
+      expectTrue(all.output.contains(", 3 channels, "), "\(all)")
       withExtendedLifetime(emitter) {}
     }
   }
@@ -93,20 +93,20 @@ import Testing
           command,
           [command == "play" ? file.path : folder.path + "/b.wav", "--connect", port]
             + ["--server", server.name])
-        #expect(result.status == 1 && result.output == "", "\(result)")
-        #expect(result.errors.split(separator: "\n").count == 1, "\(result)")
+        expectTrue(result.status == 1 && result.output == "", "\(result)")
+        expectEqual(result.errors.split(separator: "\n").count, 1, "\(result)")
         return result.errors
       }
       let ports = "The ports are system:playback_1, system:playback_2, capture:in_1, capture:in_2\n"
       let near = try errors("play", "captrue")
-      #expect(near.contains("did you mean “capture”?") && near.hasSuffix(ports), "\(near)")
-      #expect(try errors("play", "system:playback_3").contains("“system:playback_1”"))
-      #expect(try errors("play", "zzz").hasSuffix(". \(ports)"))
-      #expect(try errors("play", "([").contains("“([”"))
-      #expect(try errors("play", "system:capture_1").contains("it is an output port"))
-      #expect(try errors("record", "capture:in_1").contains("it is an input port"))
+      expectTrue(near.contains("did you mean “capture”?") && near.hasSuffix(ports), "\(near)")
+      expectTrue(try errors("play", "system:playback_3").contains("“system:playback_1”"))
+      expectTrue(try errors("play", "zzz").hasSuffix(". \(ports)"))
+      expectTrue(try errors("play", "([").contains("“([”"))
+      expectTrue(try errors("play", "system:capture_1").contains("it is an output port"))
+      expectTrue(try errors("record", "capture:in_1").contains("it is an input port"))
       // Nothing is left of the recording.
-      #expect(!FileManager.default.fileExists(atPath: folder.path + "/b.wav"))
+      expectTrue(!FileManager.default.fileExists(atPath: folder.path + "/b.wav"))
       withExtendedLifetime(capture) {}
     }
   }
@@ -120,20 +120,20 @@ import Testing
         in: folder)
       let watch = try CaptureClient(on: server, name: "watch", capacity: 0)
       // It has looked once when its client is there.
-      #expect(watch.waitForPort(named: "system:playback_1"))
+      expectTrue(watch.waitForPort(named: "system:playback_1"))
       usleep(300_000)
-      #expect(player.output == "")
+      expectEqual(player.output, "")
       let late = try CaptureClient(on: server, name: "late", capacity: 0)
       let result = try player.result()
-      #expect(result.status == 0, "\(result)")
-      #expect(result.output.contains("  cuejack-play:out_2 -> late:in_2\n"), "\(result)")
+      expectEqual(result.status, 0, "\(result)")
+      expectTrue(result.output.contains("  cuejack-play:out_2 -> late:in_2\n"), "\(result)")
       // A signal ends the waiting.
       let other = try Playing(
         [file.path, "--connect", "never:in_1", "--connect-wait", "1h", "--server", server.name],
         in: folder)
       usleep(500_000)
       other.send(signal: SIGTERM)
-      #expect(try other.result().status == 143)
+      try expectEqual(other.result().status, 143)
       withExtendedLifetime(late) {}
     }
   }
@@ -155,11 +155,11 @@ import Testing
         let second = try CaptureClient(on: server, name: "late_2", channels: 1, capacity: 0)
         let isSoon = Date().timeIntervalSince(begin) < 0.12
         let result = try player.result()
-        #expect(result.status == 0, "\(result)")
+        expectEqual(result.status, 0, "\(result)")
         withExtendedLifetime((first, second)) {}
         if !isSoon, attempt < 10 { continue }
-        #expect(result.output.contains("  cuejack-play:out_1 -> late_1:in_1\n"), "\(result)")
-        #expect(result.output.contains("  cuejack-play:out_2 -> late_2:in_1\n"), "\(result)")
+        expectTrue(result.output.contains("  cuejack-play:out_1 -> late_1:in_1\n"), "\(result)")
+        expectTrue(result.output.contains("  cuejack-play:out_2 -> late_2:in_1\n"), "\(result)")
         break
       }
     }
@@ -172,19 +172,19 @@ import Testing
       }
       let server = try JackDaemon(period: 1024)
       let result = try play(files + ["--name-from-file", "--server", server.name])
-      #expect(result.status == 0 && result.errors == "", "\(result)")
-      #expect(result.output.contains("client drums,"), "\(result)")
-      #expect(result.output.contains("client bass_ low,"), "\(result)")
+      expectTrue(result.status == 0 && result.errors == "", "\(result)")
+      expectTrue(result.output.contains("client drums,"), "\(result)")
+      expectTrue(result.output.contains("client bass_ low,"), "\(result)")
       let plain = try play(files + ["--server", server.name])
-      #expect(plain.output.contains("client cuejack-play,"), "\(plain)")
-      #expect(plain.output.contains("client cuejack-play-2,"), "\(plain)")
+      expectTrue(plain.output.contains("client cuejack-play,"), "\(plain)")
+      expectTrue(plain.output.contains("client cuejack-play-2,"), "\(plain)")
       let take = try cuejack(
         "record",
         [
           folder.path + "/take 1.wav", "--name-from-file", "--seconds", "0.1", "--server",
           server.name,
         ])
-      #expect(take.output.contains("client take 1,"), "\(take)")
+      expectTrue(take.output.contains("client take 1,"), "\(take)")
     }
   }
 }

@@ -14,7 +14,7 @@ import Testing
   }
 
   private func waitForFrames(_ capture: CaptureClient, _ more: Int) throws {
-    try #require(capture.wait(untilFrames: capture.capturedFrames + more, deadline: 60))
+    try require(capture.wait(untilFrames: capture.capturedFrames + more, deadline: 60))
   }
 
   /// Starts `cuejack` on a terminal of its own.
@@ -33,7 +33,7 @@ import Testing
         ["play", file.path, "--connect", "capture", "--server", server.name])
       try terminal.wait(for: "start frame")
       try terminal.wait(for: " 0:01/")
-      #expect(!terminal.isCooked)
+      expectTrue(!terminal.isCooked)
       terminal.type(" ")
       try terminal.wait(for: "paused")
       // What the server still had to play.
@@ -45,30 +45,30 @@ import Testing
       try terminal.wait("going on") { capture.samples(channel: 0)[silent...].contains { $0 != 0 } }
       try waitForFrames(capture, 8192)
       let heard = capture.samples(channel: 0)
-      let last = try #require(heard[..<silent].lastIndex { $0 != 0 })
-      let before = try #require(
+      let last = try require(heard[..<silent].lastIndex { $0 != 0 })
+      let before = try require(
         position(of: heard[(last - 63)...last], in: file.samples[0]))
-      let again = try #require(heard[silent...].firstIndex { $0 != 0 })
-      let after = try #require(position(of: heard[again...], in: file.samples[0]))
+      let again = try require(heard[silent...].firstIndex { $0 != 0 })
+      let after = try require(position(of: heard[again...], in: file.samples[0]))
       // Five seconds, but for what was played until the pause was made.
-      #expect(abs(after - before - 240_000) < 24_000, "from \(before) to \(after)")
+      expectTrue(abs(after - before - 240_000) < 24_000, "from \(before) to \(after)")
       // Each key is one decibel.
       terminal.type("\u{1B}[B\u{1B}[B\u{1B}OB")
       try terminal.wait(for: "gain -3 dB")
       try waitForFrames(capture, 8192)
       let quiet = capture.samples(channel: 0).suffix(64)
       let gain = Float(pow(10, -0.15))
-      #expect(position(of: quiet, in: file.samples[0], gain: gain) != nil)
+      expectTrue(position(of: quiet, in: file.samples[0], gain: gain) != nil)
       terminal.type("m")
       try terminal.wait(for: "muted")
       try waitForFrames(capture, 8192)
-      #expect(capture.samples(channel: 0).suffix(1024).allSatisfy { $0 == 0 })
+      expectTrue(capture.samples(channel: 0).suffix(1024).allSatisfy { $0 == 0 })
       terminal.type("m\u{1B}[1;2C?l")
       try terminal.wait(for: "with shift, 60")
       try terminal.wait(for: "loop")
       terminal.type("q")
-      #expect(terminal.wait(seconds: 30) == 0 && terminal.isCooked, "\(terminal.text)")
-      #expect(terminal.text.contains("long.wav: played "), "\(terminal.text)")
+      expectTrue(terminal.wait(seconds: 30) == 0 && terminal.isCooked, "\(terminal.text)")
+      expectTrue(terminal.text.contains("long.wav: played "), "\(terminal.text)")
     }
   }
 
@@ -98,12 +98,12 @@ import Testing
         return Array(capture.samples(channel: 0)[silent...].drop { $0 == 0 }.prefix(1000))
       }
       try terminal.wait(for: " 0:01/")
-      #expect(try heard("n", "2.wav ") == Array(files[1].samples[0].prefix(1000)))
-      #expect(try heard("n", "3.wav ") == Array(files[2].samples[0].prefix(1000)))
+      try expectEqual(heard("n", "2.wav "), Array(files[1].samples[0].prefix(1000)))
+      try expectEqual(heard("n", "3.wav "), Array(files[2].samples[0].prefix(1000)))
       // Right after a file's beginning, the one before is meant.
-      #expect(try heard("pp", "2.wav ") == Array(files[0].samples[0].prefix(1000)))
+      try expectEqual(heard("pp", "2.wav "), Array(files[0].samples[0].prefix(1000)))
       terminal.type("q")
-      #expect(terminal.wait(seconds: 30) == 0, "\(terminal.text)")
+      expectEqual(terminal.wait(seconds: 30), 0, "\(terminal.text)")
     }
   }
 
@@ -125,17 +125,17 @@ import Testing
         try waitForFrames(capture, 16_384)
         return (0..<2).map { capture.samples(channel: $0).suffix(1024).allSatisfy { $0 == 0 } }
       }
-      #expect(try areSilent() == [false, false])
+      try expectEqual(areSilent(), [false, false])
       terminal.type("m")
       try terminal.wait(for: "(mute) 1.wav")
-      #expect(try areSilent() == [true, false])
+      try expectEqual(areSilent(), [true, false])
       terminal.type("mns")
       try terminal.wait(for: "file 2: 2.wav  solo")
-      #expect(try areSilent() == [true, false])
+      try expectEqual(areSilent(), [true, false])
       terminal.type("spm")
       try terminal.wait(for: "(mute) 1.wav", times: 2)
       terminal.type("mq")
-      #expect(terminal.wait(seconds: 30) == 0, "\(terminal.text)")
+      expectEqual(terminal.wait(seconds: 30), 0, "\(terminal.text)")
     }
   }
 
@@ -152,7 +152,7 @@ import Testing
       try terminal.wait(for: "(paused)")
       // A server of a busy machine counts fewer frames meanwhile.
       usleep(2_500_000)
-      #expect(!terminal.isCooked)
+      expectTrue(!terminal.isCooked)
       terminal.type(" ")
       let paused = try Data(contentsOf: URL(fileURLWithPath: file)).count
       try waitForSize(paused + 200_000, of: [file])
@@ -160,19 +160,19 @@ import Testing
       try terminal.wait(for: "marker 2 at")
       try terminal.wait(for: "end the recording")
       terminal.type("q")
-      #expect(terminal.result().isRecorded && terminal.isCooked, "\(terminal.text)")
+      expectTrue(terminal.result().isRecorded && terminal.isCooked, "\(terminal.text)")
       let sound = try channels(of: URL(fileURLWithPath: file))[0]
       // Where the frames go on with later numbers.
       let steps = zip(sound, sound.dropFirst()).map { $1 - $0 }.filter { $0 != 1 && $0 > 0 }
-      #expect(steps.contains { $0 > 48_000 }, "\(steps)")
+      expectTrue(steps.contains { $0 > 48_000 }, "\(steps)")
       // A busy machine may lose frames, which the command counts.
       if terminal.text.contains("overruns: 0, ") {
-        #expect(steps.count == 1, "\(steps) \(terminal.text)")
+        expectEqual(steps.count, 1, "\(steps) \(terminal.text)")
         // The emitter's numbers begin anew with 0 now and then.
-        #expect(sound.count { $0 == 0 } <= 1)
+        expectTrue(sound.count { $0 == 0 } <= 1)
       }
       let info = try cuejack("info", [file])
-      #expect(info.output.matches(of: #/marker:\s+\d+ \([12]\)/#).count == 2, "\(info)")
+      expectEqual(info.output.matches(of: #/marker:\s+\d+ \([12]\)/#).count, 2, "\(info)")
       withExtendedLifetime(emitter) {}
     }
   }
@@ -184,11 +184,11 @@ import Testing
       let server = try JackDaemon(period: 1024)
       let terminal = try start(["play", file.path, "--server", server.name])
       try terminal.wait(for: "0:00/")
-      #expect(!terminal.isCooked)
+      expectTrue(!terminal.isCooked)
       func isStopped() -> Bool { terminal.state == "T" }
       terminal.type("\u{1A}")
       try terminal.wait("stopped") { isStopped() }
-      #expect(terminal.isCooked)
+      expectTrue(terminal.isCooked)
       terminal.send(signal: SIGCONT)
       try terminal.wait("going on") { !isStopped() && !terminal.isCooked }
       // The display fits another width.
@@ -201,9 +201,9 @@ import Testing
       )
       .map { $0.replacing(#/\x1B\[[\d;]*[A-Za-z]/#, with: "") }
       let whole = lines.dropFirst().dropLast()
-      #expect(!whole.isEmpty && whole.allSatisfy { $0.count < 40 }, "\(lines)")
+      expectTrue(!whole.isEmpty && whole.allSatisfy { $0.count < 40 }, "\(lines)")
       terminal.type("q")
-      #expect(terminal.wait(seconds: 30) == 0 && terminal.isCooked, "\(terminal.text)")
+      expectTrue(terminal.wait(seconds: 30) == 0 && terminal.isCooked, "\(terminal.text)")
     }
   }
 
@@ -215,9 +215,9 @@ import Testing
       let server = try JackDaemon(period: 1024)
       let terminal = try start(["play", file.path, "--server", server.name])
       try terminal.wait(for: "0:00/")
-      #expect(!terminal.isCooked)
+      expectTrue(!terminal.isCooked)
       terminal.send(signal: signal)
-      #expect(
+      expectTrue(
         terminal.wait(seconds: 30) == 128 + signal && terminal.isCooked, "\(terminal.text)")
     }
   }

@@ -40,16 +40,16 @@ import Testing
       // A list in a list; its names are relative to its own folder.
       _ = try write("b ö.wav", "sub/c.m3u", in: folder)
       for list in lists {
-        #expect(difference(try rendered([list], in: folder), expected) == nil, "\(list)")
+        expectNil(difference(try rendered([list], in: folder), expected), "\(list)")
       }
       let latin = folder.appendingPathComponent("é.wav").path
       try FileManager.default.copyItem(atPath: files[0].path, toPath: latin)
       let list = try write(Data([0xE9]) + Data(".wav\n".utf8), "7.m3u", in: folder)
-      #expect(difference(try rendered([list], in: folder), files[0].samples) == nil)
+      expectNil(difference(try rendered([list], in: folder), files[0].samples))
       // A list and a file play together, and an option of the list is for all its files.
       let both = try rendered([lists[0] + "@gain=0.5,at=+100f", files[0].path], in: folder)
-      #expect(both[0].count == 100 + expected[0].count)
-      #expect(both[0].suffix(1000) == expected[0].suffix(1000).map { $0 * 0.5 }[...])
+      expectEqual(both[0].count, 100 + expected[0].count)
+      expectEqual(both[0].suffix(1000), expected[0].suffix(1000).map { $0 * 0.5 }[...])
     }
   }
 
@@ -75,7 +75,7 @@ import Testing
         """, "disc.cue", in: folder)
       let found = try rendered([sheet], in: folder)
       let expected = (0..<2).map { disc.samples[$0] + other.samples[$0][588...] }
-      #expect(difference(found, expected) == nil)
+      expectNil(difference(found, expected))
     }
   }
 
@@ -95,7 +95,7 @@ import Testing
         atPath: album.path + "/again", withDestinationPath: album.path)
       let expected = joined(files.map(\.samples))
       for path in [album.path, album.path + "/"] {
-        #expect(difference(try rendered([path], in: folder), expected) == nil)
+        expectNil(difference(try rendered([path], in: folder), expected))
       }
     }
   }
@@ -110,9 +110,9 @@ import Testing
       ) throws {
         let list = try write(text, name, in: folder)
         let result = try play([list], environment: withoutServer)
-        #expect(result.status == 1 && result.output == "", "\(result)", sourceLocation: location)
+        expectTrue(result.status == 1 && result.output == "", "\(result)", sourceLocation: location)
         let lines = result.errors.split(separator: "\n")
-        #expect(
+        expectTrue(
           lines.count == 1 && lines[0].hasPrefix("cuejack: \(list)")
             && words.allSatisfy { lines[0].contains($0) }, "\(result)", sourceLocation: location)
       }
@@ -135,11 +135,11 @@ import Testing
       // A list that names itself.
       let own = try write("own.m3u\nown.m3u\n", "own.m3u", in: folder)
       let result = try play([own], environment: withoutServer)
-      #expect(result.status == 1 && result.errors.contains("within each other"), "\(result)")
+      expectTrue(result.status == 1 && result.errors.contains("within each other"), "\(result)")
       let empty = folder.appendingPathComponent("empty").path
       try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: true)
       let nothing = try play([empty], environment: withoutServer)
-      #expect(nothing.status == 1 && nothing.errors.contains("no sound files"), "\(nothing)")
+      expectTrue(nothing.status == 1 && nothing.errors.contains("no sound files"), "\(nothing)")
       try expectFailure("b.m3u", "/dev/zero", [":1: ", "not a sound file"])
     }
   }
@@ -161,7 +161,8 @@ import Testing
         }
         let list = try write(Data(bytes), "\(round).\(end)", in: folder)
         let result = try play([list], environment: withoutServer)
-        #expect(result.status == 1 && result.errors.hasPrefix("cuejack: "), "\(round): \(result)")
+        expectTrue(
+          result.status == 1 && result.errors.hasPrefix("cuejack: "), "\(round): \(result)")
       }
     }
   }

@@ -12,7 +12,7 @@ func rendered(
   defer { try? FileManager.default.removeItem(at: output) }
   let result = try play(
     arguments + ["--render", output.path, "--format", "f32"], environment: withoutServer)
-  try #require(
+  try require(
     result.status == 0 && result.errors == "", "\(arguments): \(result)", sourceLocation: location)
   return try channels(of: output)
 }
@@ -27,17 +27,17 @@ func converted(_ path: String, in folder: URL) throws -> [[Float]] {
   let output = folder.appendingPathComponent("converted-\(UUID().uuidString).wav")
   defer { try? FileManager.default.removeItem(at: output) }
   let result = try cuejack("convert", [path, output.path, "--format", "f32"])
-  try #require(result.status == 0, "\(result)")
+  try require(result.status == 0, "\(result)")
   return try channels(of: output)
 }
 
 /// Returns the channels of a WAVE file of 32-bit floats.
 func channels(of file: URL) throws -> [[Float]] {
   let wave = try Data(contentsOf: file)
-  let head = try #require(wave.range(of: Data("data".utf8)))
-  let format = try #require(wave.range(of: Data("fmt ".utf8)))
+  let head = try require(wave.range(of: Data("data".utf8)))
+  let format = try require(wave.range(of: Data("fmt ".utf8)))
   let count = Int(wave[format.upperBound + 6])
-  try #require(count > 0)
+  try require(count > 0)
   // Chunks may follow.
   let size = (0..<4).reduce(0) { $0 | Int(wave[head.upperBound + $1]) << (8 * $1) }
   let sound = Data(wave[(head.upperBound + 4)...].prefix(size))

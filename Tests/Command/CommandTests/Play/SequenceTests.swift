@@ -12,7 +12,7 @@ import Testing
       "noise.wav", in: folder, coding: .s24, frames: 24_100 + Int(seed), seed: seed)
     let file = folder.appendingPathComponent(name).path
     let made = try run("ffmpeg", ["-v", "error", "-y", "-i", noise.path] + arguments + [file])
-    try #require(made.status == 0, "\(made.errors)")
+    try require(made.status == 0, "\(made.errors)")
     return file
   }
 
@@ -26,7 +26,7 @@ import Testing
         try encoded($1.0, $1.1, seed: UInt64($0 + 1), in: folder)
       }
       let expected = try joined(files.map { try converted($0, in: folder) })
-      #expect(expected[0].count == 4 * 24_100 + 10)
+      expectEqual(expected[0].count, 4 * 24_100 + 10)
       let recording = try Recording(
         channels: 2, in: folder,
         [["-q"] + files + ["--seconds", "0.9s", "--connect", "capture"]])
@@ -34,7 +34,7 @@ import Testing
         recording.expect(channel, Array(expected[channel].prefix(43_200)))
       }
       // The rest of the row, faster than real time.
-      #expect(difference(try rendered(["--sequence"] + files, in: folder), expected) == nil)
+      expectNil(difference(try rendered(["--sequence"] + files, in: folder), expected))
     }
   }
 
@@ -49,12 +49,12 @@ import Testing
         try encoded("\($0).\(end)", arguments, seed: UInt64($0), in: folder)
       }
       let expected = try joined(files.map { try converted($0, in: folder) })
-      #expect(expected[0].count == 3 * 24_100 + 6)
-      #expect(difference(try rendered(["-q"] + files, in: folder), expected) == nil)
+      expectEqual(expected[0].count, 3 * 24_100 + 6)
+      expectNil(difference(try rendered(["-q"] + files, in: folder), expected))
       // The whole row is repeated without a gap, too.
       let twice = try rendered(["-q", "--repeat", "--seconds", "2"] + files, in: folder)
       let loop = expected.map { Array(($0 + $0).prefix(96_000)) }
-      #expect(difference(twice, loop) == nil)
+      expectNil(difference(twice, loop))
     }
   }
 
@@ -67,8 +67,8 @@ import Testing
         channels: 2, in: folder, [["-q"] + files.map(\.path) + ["--connect", "capture"]])
       for channel in 0..<2 { recording.expect(channel, files.flatMap { $0.samples[channel] }) }
       let result = recording.results[0]
-      #expect(result.status == 0 && result.errors == "", "\(result)")
-      #expect(result.output.contains("1.wav and 2 more: played 27009 frames"), "\(result)")
+      expectTrue(result.status == 0 && result.errors == "", "\(result)")
+      expectTrue(result.output.contains("1.wav and 2 more: played 27009 frames"), "\(result)")
     }
   }
 
@@ -78,10 +78,10 @@ import Testing
       let mono = try WaveFile("b.wav", in: folder, channels: 1, frames: 4801, seed: 2)
       let other = try WaveFile("c.wav", in: folder, rate: 24_000, frames: 2400, seed: 3)
       let found = try rendered(["-q", stereo.path, mono.path, other.path], in: folder)
-      #expect(found.map(\.count) == [4800 + 4801 + 4800, 4800 + 4801 + 4800])
+      expectEqual(found.map(\.count), [4800 + 4801 + 4800, 4800 + 4801 + 4800])
       for channel in 0..<2 {
         // One channel goes to both.
-        #expect(Array(found[channel].prefix(9601)) == stereo.samples[channel] + mono.samples[0])
+        expectEqual(Array(found[channel].prefix(9601)), stereo.samples[channel] + mono.samples[0])
       }
     }
   }
@@ -103,7 +103,7 @@ import Testing
         let third: [Float] = files[2].samples[channel].map { $0 * 2 }
         return first + second + third
       }
-      #expect(difference(found, expected) == nil)
+      expectNil(difference(found, expected))
     }
   }
 
@@ -118,10 +118,10 @@ import Testing
         let order = stride(from: 0, to: found.count, by: 480).compactMap { start in
           files.firstIndex { $0.samples[0].elementsEqual(found[start..<start + 480]) }
         }
-        #expect(order.sorted() == Array(0..<8), "\(order)")
+        expectEqual(order.sorted(), Array(0..<8), "\(order)")
         orders.insert(order)
       }
-      #expect(orders.count > 1)
+      expectTrue(orders.count > 1)
     }
   }
 }

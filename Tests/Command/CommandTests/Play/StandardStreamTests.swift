@@ -21,29 +21,30 @@ import Testing
       ] {
         let file = folder.appendingPathComponent(name).path
         let made = try run("ffmpeg", ["-v", "error", "-i", wave.path] + arguments + [file])
-        try #require(made.status == 0, "\(made.errors)")
+        try require(made.status == 0, "\(made.errors)")
         let expected = try converted(file, in: folder)
         let result = try shell(
           "cat $1 | $0 play - --render out.wav --format f32 --force", [file], in: folder)
-        #expect(result.status == 0 && result.errors == "", "\(name): \(result)")
-        #expect(difference(try channels(of: out), expected) == nil, "\(name)")
+        expectTrue(result.status == 0 && result.errors == "", "\(name): \(result)")
+        expectNil(difference(try channels(of: out), expected), "\(name)")
       }
       // Programs that write to a pipe do not know how long the sound will be.
       let piped = try shell(
         "ffmpeg -v error -i $1 -f wav - | $0 play - --render out.wav --format f32 --force",
         [wave.path], in: folder)
-      #expect(piped.status == 0, "\(piped)")
-      #expect(difference(try channels(of: out), wave.samples) == nil)
+      expectEqual(piped.status, 0, "\(piped)")
+      expectNil(difference(try channels(of: out), wave.samples))
       let row = try shell(
         "sox $1 -t wav - | $0 play -q $1 - --render out.wav --format f32 --force", [wave.path],
         in: folder)
-      #expect(row.status == 0, "\(row)")
-      #expect(difference(try channels(of: out), joined([wave.samples, wave.samples])) == nil)
+      expectEqual(row.status, 0, "\(row)")
+      expectNil(difference(try channels(of: out), joined([wave.samples, wave.samples])))
       let text = try shell("echo nothing but text and more | $0 play -", [], in: folder)
-      #expect(text.status == 1, "\(text)")
-      #expect(text.errors.hasPrefix("cuejack: standard input: this is not a sound file"), "\(text)")
+      expectEqual(text.status, 1, "\(text)")
+      expectTrue(
+        text.errors.hasPrefix("cuejack: standard input: this is not a sound file"), "\(text)")
       let nothing = try shell("$0 play - </dev/null", [], in: folder)
-      #expect(nothing.status == 1 && nothing.errors.contains("standard input: "), "\(nothing)")
+      expectTrue(nothing.status == 1 && nothing.errors.contains("standard input: "), "\(nothing)")
     }
   }
 
@@ -59,14 +60,14 @@ import Testing
           "ffmpeg -v error -i $1 -f \(coding) - "
             + "| $0 play - --raw \(raw),44.1k,2 --render out.wav --format f32 --force",
           [wave.path], in: folder)
-        #expect(result.status == 0 && result.errors == "", "\(raw): \(result)")
-        #expect(difference(try channels(of: out), wave.samples) == nil, "\(raw)")
+        expectTrue(result.status == 0 && result.errors == "", "\(raw): \(result)")
+        expectNil(difference(try channels(of: out), wave.samples), "\(raw)")
       }
       let bytes = try shell(
         "printf '\\200\\300\\000\\177' | $0 play - --raw u8,8000,1 --render out.wav --format f32 --force",
         [], in: folder)
-      #expect(bytes.status == 0, "\(bytes)")
-      #expect(try channels(of: out) == [[0, 0.5, -1, -1 / 128]])
+      expectEqual(bytes.status, 0, "\(bytes)")
+      try expectEqual(channels(of: out), [[0, 0.5, -1, -1 / 128]])
     }
   }
 
@@ -74,22 +75,21 @@ import Testing
     try withTemporaryFolder { folder in
       let wave = try WaveFile("a.wav", in: folder, frames: 4800)
       let result = try shell("$0 play $1 --render - >out.wav", [wave.path], in: folder)
-      #expect(result.status == 0 && result.output == "", "\(result)")
-      #expect(result.errors == "standard output: wrote 4800 frames\n", "\(result)")
+      expectTrue(result.status == 0 && result.output == "", "\(result)")
+      expectEqual(result.errors, "standard output: wrote 4800 frames\n", "\(result)")
       let out = folder.appendingPathComponent("out.wav").path
-      #expect(difference(try converted(out, in: folder), wave.samples) == nil)
+      expectNil(difference(try converted(out, in: folder), wave.samples))
       let chain = try shell(
         "$0 play $1 --render - --to flac 2>/dev/null | $0 play - --gain 0.5 --render - --format f32"
           + " 2>/dev/null >out.wav", [wave.path], in: folder)
-      #expect(chain.status == 0, "\(chain)")
-      #expect(
+      expectEqual(chain.status, 0, "\(chain)")
+      expectNil(
         difference(
-          try channels(of: URL(fileURLWithPath: out)), wave.samples.map { $0.map { $0 * 0.5 } })
-          == nil)
+          try channels(of: URL(fileURLWithPath: out)), wave.samples.map { $0.map { $0 * 0.5 } }))
       // A reader that goes away.
       let long = try WaveFile("long.wav", in: folder, frames: 480_000)
       let cut = try shell("$0 play $1 --render - | head -c 100 >/dev/null", [long.path], in: folder)
-      #expect(cut.status == 1 && cut.errors.contains("standard output: "), "\(cut)")
+      expectTrue(cut.status == 1 && cut.errors.contains("standard output: "), "\(cut)")
     }
   }
 
@@ -99,8 +99,8 @@ import Testing
       let server = try JackDaemon(period: 1024)
       let result = try shell(
         "cat $1 | $0 play - --server $2", [wave.path, server.name], in: folder)
-      #expect(result.status == 0 && result.errors == "", "\(result)")
-      #expect(result.output.contains("standard input: played 4800 frames"), "\(result)")
+      expectTrue(result.status == 0 && result.errors == "", "\(result)")
+      expectTrue(result.output.contains("standard input: played 4800 frames"), "\(result)")
     }
   }
 
@@ -118,7 +118,7 @@ import Testing
         default: [String]()
         }
       let made = try run("ffmpeg", ["-v", "error", "-i", wave.path] + arguments + [file])
-      try #require(made.status == 0, "\(made)")
+      try require(made.status == 0, "\(made)")
       let server = try JackDaemon(period: 1024)
       let raw = kind == "raw" ? "--raw s16,44100,2" : ""
       // `grep` ends with the first event, which says that the players are ready.
@@ -128,10 +128,10 @@ import Testing
         { head -c $half $1; cat ready >/dev/null; tail -c +$((half + 1)) $1; } \
           | $0 play - \(raw) --json --server $2 | tee events | { grep -m1 started >ready; cat >/dev/null; }
         """, [file, server.name], in: folder)
-      #expect(result.status == 0, "\(result)")
+      expectEqual(result.status, 0, "\(result)")
       let events = text(of: folder.appendingPathComponent("events"))
       let frames = events.firstMatch(of: #/"frames":(\d+)/#).flatMap { Double($0.output.1) } ?? 0
-      #expect(abs(frames / Double(server.rate) - 4) < 0.1, "\(events)")
+      expectTrue(abs(frames / Double(server.rate) - 4) < 0.1, "\(events)")
     }
   }
 
@@ -150,22 +150,22 @@ import Testing
       ] {
         try? FileManager.default.removeItem(at: out)
         let result = try shell(line, [wave.path], in: folder)
-        #expect(result.status == 0, "\(line): \(result)")
+        expectEqual(result.status, 0, "\(line): \(result)")
         let decoded = try run(
           "sox", ["out.wav", "-t", "wav", "-e", "float", "-b", "32", "whole.wav"], folder: folder)
-        #expect(decoded.status == 0, "\(line): \(decoded)")
+        expectEqual(decoded.status, 0, "\(line): \(decoded)")
         let whole = folder.appendingPathComponent("whole.wav")
-        #expect(difference(try channels(of: whole), wave.samples) == nil, "\(line)")
+        expectNil(difference(try channels(of: whole), wave.samples), "\(line)")
       }
       // The command refuses text after one reading of the pipe. A second opening of it would never return.
       let text = try shell(
         "mkfifo t; echo text >t & timeout 60 $0 convert --force t out.wav", [], in: folder)
-      #expect(text.status == 1 && text.errors.contains("cuejack: t: "), "\(text)")
+      expectTrue(text.status == 1 && text.errors.contains("cuejack: t: "), "\(text)")
       let stopped = try shell(
         "mkfifo w; timeout --preserve-status -s INT 0.7 $0 convert $1 w", [wave.path], in: folder)
-      #expect(stopped.status == 130 && stopped.errors.isEmpty, "\(stopped)")
+      expectTrue(stopped.status == 130 && stopped.errors.isEmpty, "\(stopped)")
       let several = try shell("$0 convert $1 $1 - --to flac", [wave.path], in: folder)
-      #expect(several.status == 64, "\(several)")
+      expectEqual(several.status, 64, "\(several)")
     }
   }
 
@@ -182,29 +182,30 @@ import Testing
           "$0 record - --to \(end) --seconds 12000f $* | cat >out.\(end); "
             + "ffmpeg -v error -i out.\(end) -f s16le -ac 2 - | wc -c")
         let errors = result.errors
-        #expect(
+        expectTrue(
           result.status == 0 && errors.contains("standard output: recorded 12000 frames"),
           "\(result)")
         let frames = (Int(result.output.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0) / 4
-        #expect((12_000...(end == "aac" ? 15_000 : 12_200)).contains(frames), "\(end): \(frames)")
+        expectTrue(
+          (12_000...(end == "aac" ? 15_000 : 12_200)).contains(frames), "\(end): \(frames)")
       }
       let head = try Data(contentsOf: folder.appendingPathComponent("out.wav"))
-      #expect(Array(head[4..<8]) == [0xFF, 0xFF, 0xFF, 0xFF])
-      #expect(head.range(of: Data("bext".utf8)) != nil)
+      expectEqual(Array(head[4..<8]), [0xFF, 0xFF, 0xFF, 0xFF])
+      expectTrue(head.range(of: Data("bext".utf8)) != nil)
       let named = try record(
         "mkfifo o.m4a; cat o.m4a >whole.m4a & $0 record o.m4a --seconds 12000f $* && wait")
-      #expect(named.status == 0, "\(named)")
-      #expect(try shownFrames(folder.appendingPathComponent("whole.m4a").path) == 12_000)
+      expectEqual(named.status, 0, "\(named)")
+      try expectEqual(shownFrames(folder.appendingPathComponent("whole.m4a").path), 12_000)
       // The reader goes away.
       let short = try record(
         "set +o pipefail; ($0 record - $*; echo status $? >&2) | head -c 100000 | wc -c")
-      #expect(
+      expectTrue(
         short.output.contains("100000") && short.errors.contains("status 1")
           && short.errors.contains("standard output: the file cannot be written"), "\(short)")
       for usage in ["--split 1h", "--json"] {
-        #expect(try record("$0 record - \(usage) $*").status == 64, "\(usage)")
+        try expectEqual(record("$0 record - \(usage) $*").status, 64, "\(usage)")
       }
-      #expect(try record("$0 record a.wav --to flac $*").status == 64)
+      try expectEqual(record("$0 record a.wav --to flac $*").status, 64)
       withExtendedLifetime(emitter) {}
     }
   }
@@ -218,14 +219,14 @@ import Testing
         ["play", wave.path, "--render", "-"],
       ] {
         let terminal = try PseudoTerminal(builtProduct(named: "cuejack").path, words)
-        #expect(terminal.wait(seconds: 60) == 64, "\(words)")
-        #expect(terminal.text.contains("sound is not for a terminal"), "\(terminal.text)")
-        #expect(!terminal.text.contains("RIFF"))
+        expectEqual(terminal.wait(seconds: 60), 64, "\(words)")
+        expectTrue(terminal.text.contains("sound is not for a terminal"), "\(terminal.text)")
+        expectTrue(!terminal.text.contains("RIFF"))
       }
       for words in ["convert $1 -", "play $1 --render -"] {
         let result = try shell("$0 \(words) --format opus | wc -c", [wave.path], in: folder)
-        #expect(result.status == 1 && result.output == "0\n", "\(result)")
-        #expect(result.errors.contains("cannot be written\ncuejack: --to chooses"), "\(result)")
+        expectTrue(result.status == 1 && result.output == "0\n", "\(result)")
+        expectTrue(result.errors.contains("cannot be written\ncuejack: --to chooses"), "\(result)")
       }
     }
   }
@@ -241,12 +242,12 @@ import Testing
         let result = try shell(
           "$0 convert $1 - --to \(end) | cat >out.\(end); ffmpeg -v error -i out.\(end) -f s16le -ac 2 - | wc -c",
           [wave.path], in: folder)
-        #expect(result.status == 0, "\(end): \(result)")
+        expectEqual(result.status, 0, "\(end): \(result)")
         let frames = (Int(result.output.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0) / 4
-        #expect((24_100...24_100 + extra).contains(frames), "\(end): \(frames)")
+        expectTrue((24_100...24_100 + extra).contains(frames), "\(end): \(frames)")
       }
       let head = try Data(contentsOf: folder.appendingPathComponent("out.wav")).prefix(8)
-      #expect(Array(head.suffix(4)) == [0xFF, 0xFF, 0xFF, 0xFF])
+      expectEqual(Array(head.suffix(4)), [0xFF, 0xFF, 0xFF, 0xFF])
     }
   }
 }

@@ -42,7 +42,7 @@ import Testing
         ],
       ] {
         let result = try cuejack("session", words, environment: environment)
-        try #require(result.status == 0, "\(result)")
+        try require(result.status == 0, "\(result)")
       }
       let session = try Playing(
         "session", ["run", song, "--no-connect"], in: folder, environment: environment)
@@ -59,7 +59,7 @@ import Testing
         // A start that is still to come has no frame yet.
         try player(2, at: "\(hostTime)ns", says: "starts at host time \(hostTime)ns"),
       ]
-      #expect(!players[1].output.contains("frame"))
+      expectTrue(!players[1].output.contains("frame"))
       let recorder = try Playing(
         "record",
         [
@@ -69,33 +69,33 @@ import Testing
       capture.arm()
       let results = try (players + [recorder]).map { try $0.result() }
       capture.disarm()
-      for result in results.dropLast() { #expect(result.status == 0, "\(result)") }
-      #expect(results[results.count - 1].isRecorded)
-      for player in players { #expect(player.errors.contains("is past") == false) }
+      for result in results.dropLast() { expectEqual(result.status, 0, "\(result)") }
+      expectTrue(results[results.count - 1].isRecorded)
+      for player in players { expectEqual(player.errors.contains("is past"), false) }
       let starts = (0..<3).compactMap { channel in
         capture.samples(channel: channel).firstIndex { $0 != 0 }
       }
-      try #require(starts.count == 3, "\(starts), \(session.output)\(session.errors)")
+      try require(starts.count == 3, "\(starts), \(session.output)\(session.errors)")
       let frame = Int64(capture.firstFrame &+ UInt32(starts[0]))
-      #expect(starts[1] == starts[0] && abs(starts[2] - starts[0]) <= 96, "\(starts)")
+      expectTrue(starts[1] == starts[0] && abs(starts[2] - starts[0]) <= 96, "\(starts)")
       for (result, words) in zip(
         results, [#/start frame (\d+)/#, #/start frame (\d+)/#, #/records from frame (\d+)/#])
       {
-        let told = try #require(result.output.firstMatch(of: words), "\(result)").output.1
-        #expect(Int64(told).map { $0 % (1 << 32) } == frame, "\(result)")
+        let told = try require(result.output.firstMatch(of: words), "\(result)").output.1
+        expectEqual(Int64(told).map { $0 % (1 << 32) }, frame, "\(result)")
       }
       for (number, channel) in [(0, 0), (1, 1), (2, 2)] {
         let samples = capture.samples(channel: channel)[starts[channel]...].prefix(24_000)
-        #expect(Array(samples) == files[number].samples[0], "\(number)")
+        expectEqual(Array(samples), files[number].samples[0], "\(number)")
       }
       // What was recorded on that frame is the file from its first sample on.
       let take = try run(
         "sox", [folder.appendingPathComponent("take.wav").path, "-t", "f32", "take.raw"],
         folder: folder)
-      #expect(take.status == 0, "\(take)")
+      expectEqual(take.status, 0, "\(take)")
       let raw = [UInt8](try Data(contentsOf: folder.appendingPathComponent("take.raw")))
       let recorded = raw.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
-      #expect(recorded == files[0].samples[0])
+      expectEqual(recorded, files[0].samples[0])
       session.send(signal: SIGTERM)
       _ = try session.result()
     }

@@ -30,7 +30,7 @@ import Testing
       try capture.connect("cuejack-play:out_1", toInput: 1)
       try capture.connect("cuejack-play-2:out_1", toInput: 2)
       capture.arm()
-      try #require(capture.wait(untilFrames: 1))
+      try require(capture.wait(untilFrames: 1))
     }
 
     /// Frame of the recording at which the transport's frame 0 is, while it rolls.
@@ -48,13 +48,13 @@ import Testing
       from position: Int, count: Int = 20_000, _ location: SourceLocation = #_sourceLocation
     ) throws {
       let frame = try zero() + position
-      try #require(capture.wait(untilFrames: frame + count), sourceLocation: location)
+      try require(capture.wait(untilFrames: frame + count), sourceLocation: location)
       for channel in 0..<2 {
         let heard = capture.samples(channel: channel)[frame..<frame + count]
         let wrong = zip(heard, files[channel].samples[0][position...]).enumerated().first {
           $1.0 != $1.1
         }
-        #expect(wrong == nil, "channel \(channel)", sourceLocation: location)
+        expectNil(wrong, "channel \(channel)", sourceLocation: location)
       }
     }
 
@@ -62,7 +62,7 @@ import Testing
     func expectSilence(since frame: Int, _ location: SourceLocation = #_sourceLocation) {
       for channel in 0..<2 {
         let heard = capture.samples(channel: channel)[frame...]
-        #expect(heard.allSatisfy { $0 == 0 }, "channel \(channel)", sourceLocation: location)
+        expectTrue(heard.allSatisfy { $0 == 0 }, "channel \(channel)", sourceLocation: location)
       }
     }
   }
@@ -71,7 +71,7 @@ import Testing
   @Test func theFilesAreWhereTheTransportIs() throws {
     try withTemporaryFolder { folder in
       let stage = try Stage(in: folder)
-      try #require(stage.capture.wait(untilFrames: 24_000))
+      try require(stage.capture.wait(untilFrames: 24_000))
       stage.expectSilence(since: 0)
       stage.conductor.start()
       try stage.expectHeard(from: 0)
@@ -79,7 +79,7 @@ import Testing
       try wait(for: "the stop") { stage.conductor.begin == nil }
       // The command hears of the stop in the cycle in which it happens.
       let stopped = stage.capture.capturedFrames + 12_000
-      try #require(stage.capture.wait(untilFrames: stopped + 12_000))
+      try require(stage.capture.wait(untilFrames: stopped + 12_000))
       stage.expectSilence(since: stopped)
       stage.conductor.locate(100_003)
       stage.conductor.start()
@@ -90,7 +90,7 @@ import Testing
       try wait(for: "the move") { try stage.zero() != before }
       try stage.expectHeard(from: 200_000)
       stage.player.send(signal: SIGTERM)
-      #expect(try stage.player.result().status == 128 + SIGTERM)
+      try expectEqual(stage.player.result().status, 128 + SIGTERM)
     }
   }
 
@@ -101,15 +101,15 @@ import Testing
       stage.conductor.start()
       try stage.expectHeard(from: 0)
       let result = try stage.player.result()
-      #expect(result.status == 0, "\(result)")
-      #expect(result.output.contains("2.wav: played 24000 frames from frame "), "\(result)")
+      expectEqual(result.status, 0, "\(result)")
+      expectTrue(result.output.contains("2.wav: played 24000 frames from frame "), "\(result)")
     }
   }
 
   @Test func wrongUsageIsExplained() throws {
     for words in [["--at", "+1"], ["--render", "a.wav"]] {
       let result = try play(["a.wav", "--transport"] + words)
-      #expect(result.status == 64 && result.errors.contains("--transport"), "\(result)")
+      expectTrue(result.status == 64 && result.errors.contains("--transport"), "\(result)")
     }
   }
 }

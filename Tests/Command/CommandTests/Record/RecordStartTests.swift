@@ -7,7 +7,7 @@ import Testing
 @Suite(.tags(.server, .program), .serialized) struct RecordStartTests {
   /// The frame that a recording says it begins with.
   private func start(_ output: String) throws -> UInt32 {
-    try #require(
+    try require(
       output.firstMatch(of: #/records from frame (\d+) on/#).flatMap {
         Int64($0.output.1).map { UInt32(truncatingIfNeeded: $0) }
       }, "\(output)")
@@ -19,7 +19,7 @@ import Testing
       let server = try JackDaemon(period: 1024)
       let noise = try WaveFile("noise.wav", in: folder, coding: .s24, frames: 96_000)
       let level: Float = 0.5
-      let first = try #require(
+      let first = try require(
         (0..<noise.frames).first { frame in noise.samples.contains { abs($0[frame]) > level } })
       let clock = try CaptureClient(on: server, name: "clock", channels: 1, capacity: 1)
       let at = clock.cycleFrame &+ UInt32(4 * server.rate)
@@ -36,13 +36,13 @@ import Testing
           "--server", server.name,
         ] + (preRoll > 0 ? ["--pre-roll", "\(preRoll)f"] : []), in: folder)
       try recorder.wait(for: "waiting for a sample above 0.5")
-      try #require(Int32(bitPattern: at &- clock.cycleFrame) > 0, "they were not ready in time")
+      try require(Int32(bitPattern: at &- clock.cycleFrame) > 0, "they were not ready in time")
       let result = try recorder.result()
-      #expect(result.isRecorded, "\(result)")
+      expectTrue(result.isRecorded, "\(result)")
       let begin = at &+ UInt32(first) &- UInt32(preRoll)
-      #expect(try start(result.output) == begin)
+      try expectEqual(start(result.output), begin)
       let found: [Float] = try decoded(URL(fileURLWithPath: file), as: "f32le")
-      #expect(found.count == 2 * server.rate)
+      expectEqual(found.count, 2 * server.rate)
       if !result.errors.contains("not recorded") {
         // The frames of the player before the one that is loud enough are in the pre-roll.
         let wrong = (0..<server.rate).first { frame in
@@ -51,7 +51,7 @@ import Testing
             found[2 * frame + $0] != (played < 0 ? 0 : noise.samples[$0][played])
           }
         }
-        #expect(wrong == nil)
+        expectNil(wrong)
       }
       player.send(signal: SIGTERM)
       _ = try player.result()
@@ -73,7 +73,7 @@ import Testing
       try terminal.wait(for: "waiting for the key space")
       let clock = try CaptureClient(on: server, name: "clock", channels: 1, capacity: 600_000)
       clock.arm()
-      try #require(clock.wait(untilFrames: 96_000))
+      try require(clock.wait(untilFrames: 96_000))
       // JACK's clock is not where its frames are on a busy machine: the frames that are there count.
       func frame() -> UInt32 { clock.firstFrame &+ UInt32(clock.capturedFrames) }
       let before = frame()
@@ -82,16 +82,16 @@ import Testing
       let after = frame()
       try waitForSize(600_000, of: [file])
       terminal.type("q")
-      #expect(terminal.result().isRecorded, "\(terminal.text)")
+      expectTrue(terminal.result().isRecorded, "\(terminal.text)")
       let begin = try start(terminal.text)
       // The key was pressed a second after the first frame. What the recorder has by then ends up to two
       // periods from what the capture has.
       let key = begin &+ UInt32(server.rate)
-      #expect(Int32(bitPattern: key &- before) >= -2 * 1024)
-      #expect(Int32(bitPattern: after &- key) >= -2 * 1024)
+      expectTrue(Int32(bitPattern: key &- before) >= -2 * 1024)
+      expectTrue(Int32(bitPattern: after &- key) >= -2 * 1024)
       let (frames, first, wrong) = try emitted(file)
-      #expect(first == begin & 0x3f_ffff && frames > server.rate)
-      if terminal.text.contains("overruns: 0, ") { #expect(wrong == 0) }
+      expectTrue(first == begin & 0x3f_ffff && frames > server.rate)
+      if terminal.text.contains("overruns: 0, ") { expectEqual(wrong, 0) }
     }
   }
 
@@ -110,9 +110,9 @@ import Testing
       try recorder.wait(for: "waiting for the transport")
       let clock = try CaptureClient(on: server, name: "clock", channels: 1, capacity: 600_000)
       clock.arm()
-      try #require(clock.wait(untilFrames: 20_000))
+      try require(clock.wait(untilFrames: 20_000))
       // Only the name is reserved.
-      #expect(try Data(contentsOf: URL(fileURLWithPath: file)).isEmpty)
+      expectTrue(try Data(contentsOf: URL(fileURLWithPath: file)).isEmpty)
       conductor.start()
       var zero: Int?
       try wait(for: "the transport") {
@@ -122,13 +122,13 @@ import Testing
       try waitForSize(400_000, of: [file])
       conductor.stop()
       let result = try recorder.result()
-      #expect(result.isRecorded, "\(result)")
+      expectTrue(result.isRecorded, "\(result)")
       let begin = try start(result.output)
-      #expect(begin == UInt32(truncatingIfNeeded: zero!))
+      expectEqual(begin, UInt32(truncatingIfNeeded: zero!))
       let (frames, first, wrong) = try emitted(file)
-      #expect(first == begin & 0x3f_ffff)
-      #expect(frames > 40_000 && frames % 1024 == 0, "\(frames)")
-      if result.output.contains("overruns: 0") { #expect(wrong == 0) }
+      expectEqual(first, begin & 0x3f_ffff)
+      expectTrue(frames > 40_000 && frames % 1024 == 0, "\(frames)")
+      if result.output.contains("overruns: 0") { expectEqual(wrong, 0) }
     }
   }
 
@@ -158,11 +158,11 @@ import Testing
       try recorder.waitForError("cuejack: cuejack-record:in_2: sound again\n")
       recorder.send(signal: SIGINT)
       let result = try recorder.result()
-      #expect(result.isRecorded, "\(result)")
+      expectTrue(result.isRecorded, "\(result)")
       let lines = result.errors.split(separator: "\n").filter {
         $0.contains(": cuejack-record:in_")
       }
-      #expect(lines.count == 5, "\(result.errors)")
+      expectEqual(lines.count, 5, "\(result.errors)")
     }
   }
 }

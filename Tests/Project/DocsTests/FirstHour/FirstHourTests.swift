@@ -14,11 +14,11 @@ import Testing
         "sox",
         ["-R", "-n", "-r", "48000", "-b", "16", "-c", "2", name, "synth", "\(5 - number)"]
           + ["whitenoise", "vol", "0.1"], folder: folder)
-      try #require(made.status == 0, "\(made.errors)")
+      try require(made.status == 0, "\(made.errors)")
     }
     let made = try run(
       builtProduct(named: "cuejack").path, ["convert", "chords.wav", "chords.caf"], folder: folder)
-    try #require(made.status == 0, "\(made.errors)")
+    try require(made.status == 0, "\(made.errors)")
   }
 
   /// Runs `body` with a server, its sound card, which hears what is played, and somebody who reads the pages.
@@ -56,19 +56,19 @@ import Testing
       let control = try Story.lines(page, below: "Control it from another terminal")
       try story.run(control)
       let changed = try story.run("cuejack session show song --json")
-      #expect(changed.contains("-6"), "\(changed)")
+      expectTrue(changed.contains("-6"), "\(changed)")
       // Tomorrow.
-      let start = try #require(control.first { $0.hasSuffix(" start") })
-      let quit = try #require(control.last { $0.hasSuffix(" quit") })
+      let start = try require(control.first { $0.hasSuffix(" start") })
+      let quit = try require(control.last { $0.hasSuffix(" quit") })
       try story.run("cuejack session render song --output song.wav --format f32")
       let rendered = try story.samples(of: "song.wav")
-      try story.run(try #require(Story.lines(page, below: "Next day").first))
+      try story.run(try require(Story.lines(page, below: "Next day").first))
       try wait(for: "the desk: \(story.log)") {
         desk.connections(of: "desk:in_1") == ["song:main_1"]
       }
       card.arm()
       try story.run(start)
-      try #require(card.wait(untilFrames: 8 * 48000))
+      try require(card.wait(untilFrames: 8 * 48000))
       card.disarm()
       try story.run(quit)
       for channel in 0..<2 {
@@ -76,7 +76,7 @@ import Testing
         let isWhole = contains(heard, rendered[channel][..<(4 * 48000)])
         let begin = heard.firstIndex { $0 != 0 } ?? 0
         let words = "\(heard[begin...].prefix(4)) at \(begin), \(rendered[channel].prefix(4))"
-        #expect(isWhole, "channel \(channel): \(words), \(card.gaps)")
+        expectTrue(isWhole, "channel \(channel): \(words), \(card.gaps)")
       }
     }
   }
@@ -94,20 +94,20 @@ import Testing
       // Some of it, from the middle of the recording.
       let middle = mix[0].count / 2
       let isTheSong = contains(rendered[0], mix[0][middle..<middle + 4800])
-      #expect(isTheSong && mix.count == 2, "\(mix.count) channels of \(mix[0].count) frames")
+      expectTrue(isTheSong && mix.count == 2, "\(mix.count) channels of \(mix[0].count) frames")
       // Tomorrow; the microphone hears nothing.
       try story.run("cuejack session run song --play")
-      let record = try #require(
+      let record = try require(
         Page("README.md").blocks.filter { $0.language == "sh" }
           .flatMap { $0.text.components(separatedBy: "\n") }
           .first { $0.hasPrefix("cuejack record take.wav ") })
       card.arm()
       try story.run(record)
       card.disarm()
-      #expect(card.samples(channel: 0).contains { $0 != 0 }, "the session is silent")
+      expectTrue(card.samples(channel: 0).contains { $0 != 0 }, "the session is silent")
       let take = try story.samples(of: "take.wav")
       let isSilent = take.allSatisfy { $0.allSatisfy { $0 == 0 } }
-      #expect(isSilent && take.count == 2, "\(take.count) channels")
+      expectTrue(isSilent && take.count == 2, "\(take.count) channels")
       try story.run("cuejack set song quit")
     }
   }
@@ -147,12 +147,12 @@ import Testing
           (try? rack.run("jack_lsp system")) != nil
             && ear.ports(matching: "rack:playback_2").count == 1
         }
-        try #require(isThere, "\(master.log)\(rack.log)")
+        try require(isThere, "\(master.log)\(rack.log)")
         try rack.run(far)
-        let start = try #require(near.last)
+        let start = try require(near.last)
         try master.run(near.dropLast())
-        #expect(
-          ear.connections(of: "system:playback_1").sorted() == ["rack:capture_1", "stage:drums_1"])
+        expectEqual(
+          ear.connections(of: "system:playback_1").sorted(), ["rack:capture_1", "stage:drums_1"])
         try ear.connect("stage:drums_1", toInput: 1)
         try ear.connect("rack:capture_1", toInput: 2)
         let drums = try master.samples(of: "drums.wav")[0]
@@ -161,7 +161,7 @@ import Testing
         for _ in 0..<10 where delays.count < 1 {
           ear.arm()
           try master.run(start)
-          try #require(ear.wait(untilFrames: 7 * 48000))
+          try require(ear.wait(untilFrames: 7 * 48000))
           ear.disarm()
           try master.run("cuejack set stage stop")
           let heard = (0..<2).map { ear.samples(channel: $0) }
@@ -171,7 +171,7 @@ import Testing
             && zip(heard, begins).allSatisfy { $0[$1...].prefix(drums.count).elementsEqual(drums) }
           if isWhole { delays.append(begins[1] - begins[0]) }
         }
-        #expect(delays == [0], "\(master.log)\(rack.log)")
+        expectEqual(delays, [0], "\(master.log)\(rack.log)")
       }
     }
   }
@@ -189,11 +189,11 @@ import Testing
 
   @Test func theProgramInCIsHeard() throws {
     let readme = Page("README.md")
-    let listing = try #require(readme.blocks.first { $0.language == "c" })
+    let listing = try require(readme.blocks.first { $0.language == "c" })
     let lines = readme.blocks.filter { $0.language == "sh" }
       .flatMap { $0.text.components(separatedBy: "\n") }
-    let build = try #require(lines.first { $0.hasPrefix("clang ") })
-    let start = try #require(lines.first { $0.hasPrefix("./tone") })
+    let build = try require(lines.first { $0.hasPrefix("clang ") })
+    let start = try require(lines.first { $0.hasPrefix("./tone") })
     // The page may say that PipeWire takes another command.
     let command = start.contains("pw-jack ./tone") ? "pw-jack ./tone" : "./tone"
     let prefix = try ProgramBuilds.shared.get().installation
@@ -206,27 +206,27 @@ import Testing
           "PKG_CONFIG_PATH": prefix.appendingPathComponent("lib/pkgconfig").path,
           "PATH": "\(clang):\(ProcessInfo.processInfo.environment["PATH"] ?? "")",
         ], folder: folder)
-      try #require(built.status == 0, "\(built.errors)")
+      try require(built.status == 0, "\(built.errors)")
       let heard = try hear { environment in
         let result = try run(
           "sh", ["-c", command], environment: environment.merging(["LD_LIBRARY_PATH": ""]) { $1 },
           folder: folder)
-        #expect(result.status == 0, "\(result)")
+        expectEqual(result.status, 0, "\(result)")
       }
       // A sawtooth of 100 frames, for two seconds less the time of the start.
       let saw = (0..<4800).map { Float($0 % 100) / 400 }
       for samples in heard {
         let tone = samples.drop { $0 == 0 }
-        #expect(tone.count > 4800 && tone.dropFirst(99).prefix(4800).elementsEqual(saw))
+        expectTrue(tone.count > 4800 && tone.dropFirst(99).prefix(4800).elementsEqual(saw))
       }
     }
   }
 
   @Test func theProgramInSwiftIsHeard() throws {
-    let listing = try #require(Page("README.md").blocks.first { $0.language == "swift" })
+    let listing = try require(Page("README.md").blocks.first { $0.language == "swift" })
     // The page's command, which programs.md has, too.
-    let command = try #require(Page("README.md").text.firstMatch(of: /\nswiftc (.*)/)?.output.1)
-    #expect(Page("docs/programs.md").text.contains("\nswiftc \(command)\n"))
+    let command = try require(Page("README.md").text.firstMatch(of: /\nswiftc (.*)/)?.output.1)
+    expectTrue(Page("docs/programs.md").text.contains("\nswiftc \(command)\n"))
     try withTemporaryFolder { folder in
       try Data(listing.text.utf8).write(to: folder.appendingPathComponent("tone.swift"))
       let program = folder.appendingPathComponent("tone").path
@@ -236,16 +236,16 @@ import Testing
         environment: [
           "PKG_CONFIG_PATH": installation.appendingPathComponent("lib/pkgconfig").path
         ], folder: folder)
-      try #require(built.status == 0, "\(built.errors)")
+      try require(built.status == 0, "\(built.errors)")
       let heard = try hear { environment in
         let result = try run("pw-jack", [program], environment: environment)
-        #expect(result.status == 0, "\(result)")
+        expectEqual(result.status, 0, "\(result)")
       }
       // The first half second of the sine, before the ramp at its end.
       let sine = (1..<24_000).map { sin(Float($0) * 2 * .pi * 440 / 48000) }
       for samples in heard {
         let tone = samples.drop { $0 == 0 }.prefix(sine.count)
-        #expect(zip(tone, sine).allSatisfy { abs($0 - $1) < 1e-6 } && tone.count == sine.count)
+        expectTrue(zip(tone, sine).allSatisfy { abs($0 - $1) < 1e-6 } && tone.count == sine.count)
       }
     }
   }

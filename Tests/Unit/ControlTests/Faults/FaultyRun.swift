@@ -96,7 +96,7 @@ final class FaultyRun {
       ["session", "run", session, "--no-connect"], environment: environment,
       executable: builtProduct(named: "cuejack").path)
     let line = try program.value(after: "s: server ")
-    let port = try #require(line.firstMatch(of: /UDP port (\d+)/).flatMap { UInt16($0.output.1) })
+    let port = try require(line.firstMatch(of: /UDP port (\d+)/).flatMap { UInt16($0.output.1) })
     address = OSCAddress(port: port)
     client = try RemoteClient(of: address, patience: 60)
   }
@@ -129,7 +129,7 @@ final class FaultyRun {
   }
 
   private func frame() throws -> Double {
-    try #require(try client.values(of: "/cuejack/frame").first?.arguments.first?.number)
+    try require(try client.values(of: "/cuejack/frame").first?.arguments.first?.number)
   }
 
   func set(gain: Float, ofBus number: Int = 0) throws {

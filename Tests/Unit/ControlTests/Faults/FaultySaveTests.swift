@@ -18,7 +18,7 @@ import Testing
       var (gain, failed): (Float, Int) = (0, 0)
       for round in 0..<rounds {
         let before = [
-          try #require(try run.count(ofPlugin: 0)), try #require(try run.count(ofPlugin: 1)),
+          try require(try run.count(ofPlugin: 0)), try require(try run.count(ofPlugin: 1)),
         ]
         gain = Float(-(round % 60) - 1)
         try run.set(gain: gain)
@@ -30,32 +30,32 @@ import Testing
           isSaved = true
         } catch {
           failed += 1
-          #expect("\(error)".contains("/cuejack/save"), "round \(round): \(error)")
+          expectTrue("\(error)".contains("/cuejack/save"), "round \(round): \(error)")
         }
         run.order(nil)
         // The whole states of the last save, or of this one.
         let after = [try run.count(ofPlugin: 0), try run.count(ofPlugin: 1)]
-        #expect(!after.contains(nil), "round \(round): \(after)")
+        expectTrue(!after.contains(nil), "round \(round): \(after)")
         if !isSaved {
           let isKept = after[0] == before[0] && after[1] == before[1]
           // The rename was done, and nobody knows whether it is on disk.
           let isDone = after[0] ?? 0 > before[0] && after[1] ?? 0 > before[1]
-          #expect(isKept || isDone, "round \(round): \(before), \(after)")
-          if isKept { #expect(run.states.count == 2, "round \(round): \(run.states)") }
+          expectTrue(isKept || isDone, "round \(round): \(before), \(after)")
+          if isKept { expectEqual(run.states.count, 2, "round \(round): \(run.states)") }
         }
-        #expect(try run.document.buses[0].gain == Double(gain), "round \(round)")
+        try expectEqual(run.document.buses[0].gain, Double(gain), "round \(round)")
         if round % 6 == 5 || proof != nil {
           try run.restart()
-          #expect(
-            try run.client.values(of: "/cuejack/buses/1/gain").first?.arguments == [.float(gain)])
+          try expectEqual(
+            run.client.values(of: "/cuejack/buses/1/gain").first?.arguments, [.float(gain)])
           try run.save()
           // The plugins go on from the states with which they were started.
-          #expect(try run.count(ofPlugin: 0) == (after[0] ?? 0) + 1, "round \(round)")
-          #expect(try run.count(ofPlugin: 1) == (after[1] ?? 0) + 1, "round \(round)")
-          #expect(run.states.count == 2, "round \(round): \(run.states)")
+          try expectEqual(run.count(ofPlugin: 0), (after[0] ?? 0) + 1, "round \(round)")
+          try expectEqual(run.count(ofPlugin: 1), (after[1] ?? 0) + 1, "round \(round)")
+          expectEqual(run.states.count, 2, "round \(round): \(run.states)")
         }
       }
-      #expect(failed > rounds / 2)
+      expectTrue(failed > rounds / 2)
     }
   }
 
@@ -78,26 +78,27 @@ import Testing
       }
       try run.set(gain: -3)
       let remarks = try run.save()
-      #expect(
+      expectTrue(
         remarks.count == 1 && remarks[0].hasPrefix("buses[0].chain[0] (“p0”): ")
           && remarks[0].contains(reason) && remarks[0].hasSuffix("its last state is kept"),
         "\(remarks)")
-      #expect(run.program.lines.contains { $0.contains("its last state is kept") })
+      expectTrue(run.program.lines.contains { $0.contains("its last state is kept") })
       // The other plugin and the document are saved.
-      #expect(try run.count(ofPlugin: 0) == 1 && run.count(ofPlugin: 1) == 2)
-      #expect(try run.client.values(of: "/cuejack/dirty").first?.arguments == [.bool(false)])
-      #expect(run.states == ["p0-1.lv2", "p1-2.lv2"])
+      expectTrue(try run.count(ofPlugin: 0) == 1 && run.count(ofPlugin: 1) == 2)
+      try expectEqual(run.client.values(of: "/cuejack/dirty").first?.arguments, [.bool(false)])
+      expectEqual(run.states, ["p0-1.lv2", "p1-2.lv2"])
       // A save of JACK's session manager has a copy of the last state, once for each save.
       for _ in 0..<3 {
         let copy = folder.appendingPathComponent("copy")
         try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
         let answers = try JackSessionTests.notify(JackSessionSave, copy, run.jack)
-        #expect(answers.count == 1 && !answers[0].hasFailed)
+        expectTrue(answers.count == 1 && !answers[0].hasFailed)
         let path = copy.path + "/s-session/session"
         let states = try FileManager.default.contentsOfDirectory(atPath: path + "/plugins")
-        #expect(states.count == 2, "\(states)")
-        let state = try #require(try SessionStore.read(path).document.buses[0].chain[0].state)
-        #expect(text(of: URL(fileURLWithPath: "\(path)/\(state)/state.ttl")).contains("count-1-"))
+        expectEqual(states.count, 2, "\(states)")
+        let state = try require(try SessionStore.read(path).document.buses[0].chain[0].state)
+        expectTrue(
+          text(of: URL(fileURLWithPath: "\(path)/\(state)/state.ttl")).contains("count-1-"))
       }
     }
   }
@@ -111,16 +112,16 @@ import Testing
       try run.save()
       try run.set(mode, ofPlugin: 0)
       try run.set(gain: -3)
-      #expect(try run.save() == [])
-      #expect(try run.count(ofPlugin: 0) == 2 && run.count(ofPlugin: 1) == 2)
-      #expect(run.states == ["p0-2.lv2", "p1-2.lv2"])
+      try expectEqual(run.save(), [])
+      expectTrue(try run.count(ofPlugin: 0) == 2 && run.count(ofPlugin: 1) == 2)
+      expectEqual(run.states, ["p0-2.lv2", "p1-2.lv2"])
       // The plugin prints text without an end of line into the session's output. `restart` waits there for a line
       // of its own, which it does not find behind that text.
       if mode == .printsInRun { return }
       try run.restart()
-      #expect(try run.client.values(of: "/cuejack/buses/1/gain").first?.arguments == [.float(-3)])
-      #expect(try run.save() == [])
-      #expect(try run.count(ofPlugin: 0) == 3)
+      try expectEqual(run.client.values(of: "/cuejack/buses/1/gain").first?.arguments, [.float(-3)])
+      try expectEqual(run.save(), [])
+      try expectEqual(run.count(ofPlugin: 0), 3)
     }
   }
 
@@ -129,18 +130,18 @@ import Testing
     try withTemporaryFolder { folder in
       let name = String(systemName: Array("caf".utf8) + [0xE9])
       let run = try FaultyRun(in: folder, isolated: [false, true], named: name)
-      #expect(try run.save() == [])
-      #expect(run.states == ["p0-1.lv2", "p1-1.lv2"])
+      try expectEqual(run.save(), [])
+      expectEqual(run.states, ["p0-1.lv2", "p1-1.lv2"])
       try run.restart()
-      #expect(try run.save() == [])
-      #expect(run.states == ["p0-2.lv2", "p1-2.lv2"])
+      try expectEqual(run.save(), [])
+      expectEqual(run.states, ["p0-2.lv2", "p1-2.lv2"])
       for state in run.states {
         let text = System.text(ofSystemFile: "\(run.session)/plugins/\(state)/state.ttl") ?? ""
-        #expect(text.contains("count-2-"), "\(state)")
+        expectTrue(text.contains("count-2-"), "\(state)")
       }
       // Nothing is written under another name.
       let others = names(inFolder: run.folder.path) ?? []
-      #expect(others.count { $0.beginsWithBytes(of: "caf") } == 1, "\(others)")
+      expectEqual(others.count { $0.beginsWithBytes(of: "caf") }, 1, "\(others)")
     }
   }
 
@@ -160,19 +161,19 @@ import Testing
       try wait(for: "the other plugin's state") { run.states.contains("p1-2.lv2") }
       try run.set(gain: -7)
       try run.set(nil, ofPlugin: 1)
-      #expect(try run.client.values(of: "/cuejack/buses/1/gain").first?.arguments == [.float(-7)])
+      try expectEqual(run.client.values(of: "/cuejack/buses/1/gain").first?.arguments, [.float(-7)])
       let error = #expect(throws: RemoteError.self) { try run.set(nil, ofPlugin: 0) }
-      #expect("\(String(describing: error))".contains("<urn:faulty> does not answer"))
-      #expect(try run.document.buses[0].chain[0].parameters["mode"] == 11)
-      #expect(remarks.read { $0 } == nil)
+      expectTrue("\(String(describing: error))".contains("<urn:faulty> does not answer"))
+      try expectEqual(run.document.buses[0].chain[0].parameters["mode"], 11)
+      expectNil(remarks.read { $0 })
       // The process of the first plugin was started first.
-      kill(try #require(plugins.min()), SIGKILL)
+      kill(try require(plugins.min()), SIGKILL)
       let told = remarks.wait(seconds: 60) { $0 }
-      #expect(
+      expectTrue(
         told?.count == 1 && told?[0].contains("its last state is kept") == true, "\(told ?? [])")
-      #expect(try run.document.buses[0].gain == -7)
-      #expect(try run.count(ofPlugin: 0) == 1 && run.count(ofPlugin: 1) == 2)
-      #expect(run.states == ["p0-1.lv2", "p1-2.lv2"])
+      try expectEqual(run.document.buses[0].gain, -7)
+      expectTrue(try run.count(ofPlugin: 0) == 1 && run.count(ofPlugin: 1) == 2)
+      expectEqual(run.states, ["p0-1.lv2", "p1-2.lv2"])
     }
   }
 
@@ -184,13 +185,13 @@ import Testing
       let result = try TestSupport.run(
         builtProduct(named: "cuejack").path, ["session", "save", "s"],
         environment: ["XDG_RUNTIME_DIR": folder.path])
-      #expect(result.status == 0 && result.errors == "", "\(result)")
-      #expect(try run.count(ofPlugin: 0) == 1)
+      expectTrue(result.status == 0 && result.errors == "", "\(result)")
+      try expectEqual(run.count(ofPlugin: 0), 1)
       run.order(0)
       let failure = try TestSupport.run(
         builtProduct(named: "cuejack").path, ["session", "save", "s"],
         environment: ["XDG_RUNTIME_DIR": folder.path])
-      #expect(failure.status == 1 && failure.errors.contains("No space left"), "\(failure)")
+      expectTrue(failure.status == 1 && failure.errors.contains("No space left"), "\(failure)")
     }
   }
 
@@ -206,8 +207,8 @@ import Testing
       try OSCSocket(reach: .loopback).send(OSCMessage("/cuejack/save"), to: run.address)
       try wait(for: "the new state") { run.states.contains("p1-2.lv2") }
       try run.restart()
-      #expect(run.states == ["p0-1.lv2", "p0-9.lv2", "p1-1.lv2"])
-      #expect(try run.count(ofPlugin: 0) == 1 && run.count(ofPlugin: 1) == 1)
+      expectEqual(run.states, ["p0-1.lv2", "p0-9.lv2", "p1-1.lv2"])
+      expectTrue(try run.count(ofPlugin: 0) == 1 && run.count(ofPlugin: 1) == 1)
     }
   }
 }

@@ -15,18 +15,18 @@ import Testing
         return nil
       }
       var lock = locked()
-      #expect(lock != nil && locked() == nil)
+      expectTrue(lock != nil && locked() == nil)
       let child = fork()
       if child == 0 { while true { pause() } }
-      try #require(child > 0)
+      try require(child > 0)
       defer {
         kill(child, SIGKILL)
         waitpid(child, nil, 0)
       }
-      #expect(locked() == nil)
+      expectNil(locked())
       lock = nil
       // The child closes the file as soon as it runs.
-      #expect(waits { locked() != nil })
+      expectTrue(waits { locked() != nil })
     }
   }
 }

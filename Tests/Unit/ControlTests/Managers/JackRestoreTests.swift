@@ -50,9 +50,9 @@ import Testing
       SessionConnection(from: "keys:out", to: "song:midi_in"),
     ]
     document.controllers = [
-      SessionMapping(try #require(SessionController("cc7")), to: "tracks[chords].volume"),
+      SessionMapping(try require(SessionController("cc7")), to: "tracks[chords].volume"),
       SessionMapping(
-        try #require(SessionController("cc20@2")), to: "tracks[bass].chain[quiet].parameters.gain"),
+        try require(SessionController("cc20@2")), to: "tracks[bass].chain[quiet].parameters.gain"),
     ]
     document.recordings = [
       SessionRecording(name: "take", ports: ["emitter:out_1"], file: "takes/take.wav")
@@ -90,8 +90,8 @@ import Testing
       program = try ManagedProgram(
         ["-c", "exec \(command)"], environment: environment, executable: "/bin/sh")
       let line = try program.value(after: "song: server ")
-      let port = try #require(line.firstMatch(of: /UDP port (\d+)/)).output.1
-      client = try RemoteClient(of: OSCAddress(port: try #require(UInt16(port))), patience: 60)
+      let port = try require(line.firstMatch(of: /UDP port (\d+)/)).output.1
+      client = try RemoteClient(of: OSCAddress(port: try require(UInt16(port))), patience: 60)
     }
 
     func value(_ address: String) throws -> OSCValue? {
@@ -110,22 +110,22 @@ import Testing
     }
     capture.arm()
     // A whole number of blocks, for plugins that convolve in blocks.
-    let now = Int64(try #require(try running.value("frame")?.number))
+    let now = Int64(try require(try running.value("frame")?.number))
     let frame = (now + 24000) / 8192 * 8192 + 8192
     try running.client.send(OSCMessage("/cuejack/start/at", .long(frame)))
     try wait(for: "the end of the tracks") { try running.value("running") == .bool(false) }
     key.strike()
     let done = capture.capturedFrames + 24000
-    try #require(capture.wait(untilFrames: done, deadline: 60))
+    try require(capture.wait(untilFrames: done, deadline: 60))
     capture.disarm()
     let note = try key.endOfKey()
     func part(_ channel: Int, from counter: UInt32, _ count: Int) throws -> [Float] {
       let samples = capture.samples(channel: channel)
       let start = Int(counter &- capture.firstFrame)
-      try #require(start >= 0 && start + count <= samples.count, "\(start), \(samples.count)")
+      try require(start >= 0 && start + count <= samples.count, "\(start), \(samples.count)")
       return Array(samples[start..<start + count])
     }
-    #expect(capture.discontinuities == 0)
+    expectEqual(capture.discontinuities, 0)
     return [
       try part(0, from: UInt32(truncatingIfNeeded: frame), Self.frames),
       try part(1, from: UInt32(truncatingIfNeeded: frame), Self.frames),
@@ -145,53 +145,53 @@ import Testing
         "\(builtProducts.path):\(ProcessInfo.processInfo.environment["PATH"] ?? "")"
       environment["XDG_RUNTIME_DIR"] = folder.path
       let first = try Running("cuejack session run \(path)", environment)
-      #expect(first.program.lines.filter { $0.contains("silent") } == [])
+      expectEqual(first.program.lines.filter { $0.contains("silent") }, [])
       // Edits that nobody has saved are part of what is saved.
       for (address, value) in [
         ("tracks/1/gain", Float(-18)), ("tracks/2/plugins/2/gain", -6), ("tracks/3/pan", 0.25),
         ("buses/1/plugins/1/ceiling", -12),
       ] { try first.client.send(OSCMessage("/cuejack/\(address)", .float(value))) }
       let original = try hear(first, jack, capture)
-      for channel in original { #expect(channel.contains { abs($0) > 0.01 }) }
-      #expect(original[0] != original[1])
+      for channel in original { expectTrue(channel.contains { abs($0) > 0.01 }) }
+      expectTrue(original[0] != original[1])
       // A save lets it run on.
       let saved = folder.appendingPathComponent("saved")
       try FileManager.default.createDirectory(at: saved, withIntermediateDirectories: true)
       let script = try run(
         "jack_session_notify", ["save", saved.path], environment: jack.environment)
-      #expect(script.status == 0 && script.output.contains("cuejack session run"), "\(script)")
-      #expect(try first.value("running") == .bool(false))
+      expectTrue(script.status == 0 && script.output.contains("cuejack session run"), "\(script)")
+      try expectEqual(first.value("running"), .bool(false))
       // Save and quit.
       let quit = folder.appendingPathComponent("quit")
       try FileManager.default.createDirectory(at: quit, withIntermediateDirectories: true)
       let answers = try JackSessionTests.notify(JackSessionSaveAndQuit, quit, jack)
-      try #require(answers.count == 1 && !answers[0].hasFailed, "\(answers)")
-      #expect(first.program.child.wait(seconds: 60) == 0, "\(first.program.lines)")
+      try require(answers.count == 1 && !answers[0].hasFailed, "\(answers)")
+      expectEqual(first.program.child.wait(seconds: 60), 0, "\(first.program.lines)")
 
       for (place, command) in [(quit, answers[0].command), (saved, try command(in: script.output))]
       {
         environment["SESSION_DIR"] = "\(place.path)/song-session/"
         let restored = try Running(command, environment)
-        #expect(try restored.value("dirty") == .bool(false))
+        try expectEqual(restored.value("dirty"), .bool(false))
         let again = try hear(restored, jack, capture)
         for channel in 0..<3 {
-          #expect(again[channel] == original[channel], "channel \(channel) differs")
+          expectEqual(again[channel], original[channel], "channel \(channel) differs")
         }
         let document = try SessionStore.read("\(place.path)/song-session/session").document
-        #expect(document.controllers == (try SessionStore.read(path).document.controllers))
-        #expect(document.plugins.count == 8)
+        expectEqual(document.controllers, (try SessionStore.read(path).document.controllers))
+        expectEqual(document.plugins.count, 8)
         // The recording was armed: it has what the emitter played.
         let take = "\(place.path)/song-session/session/takes/take.wav"
-        #expect(FileManager.default.fileExists(atPath: take))
+        expectTrue(FileManager.default.fileExists(atPath: take))
         try restored.client.send(OSCMessage("/cuejack/quit"))
-        #expect(restored.program.child.wait(seconds: 60) == 0)
+        expectEqual(restored.program.child.wait(seconds: 60), 0)
       }
     }
   }
 
   /// Returns the command that restores the session, from the script that JACK's tool prints.
   private func command(in script: String) throws -> String {
-    let line = try #require(
+    let line = try require(
       script.split(separator: "\n").first { $0.contains("cuejack session run") }, "\(script)")
     return line.replacing(/&\s*$/, with: "").trimmingCharacters(in: .whitespaces)
   }

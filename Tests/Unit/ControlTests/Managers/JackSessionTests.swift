@@ -26,7 +26,7 @@ extension JackDaemon {
   private func save(_ folder: URL, _ jack: JackDaemon) throws -> [String] {
     let result = try run(
       "jack_session_notify", ["save", folder.path], environment: jack.environment)
-    #expect(result.status == 0, "\(result)")
+    expectEqual(result.status, 0, "\(result)")
     return result.output.split(separator: "\n").map(String.init)
   }
 
@@ -42,9 +42,9 @@ extension JackDaemon {
     -> [Answer]
   {
     var status = JackStatus(rawValue: 0)
-    let manager = try #require(cue_jack_client_open("manager", jack.name, &status))
+    let manager = try require(cue_jack_client_open("manager", jack.name, &status))
     defer { jack_client_close(manager) }
-    let commands = try #require(jack_session_notify(manager, nil, type, folder.path + "/"))
+    let commands = try require(jack_session_notify(manager, nil, type, folder.path + "/"))
     defer { cue_jack_session_commands_free(commands) }
     var answers: [Answer] = []
     while let id = commands[answers.count].uuid {
@@ -72,13 +72,13 @@ extension JackDaemon {
       let name = try first.value(after: "client ").replacing(" supported", with: "")
       let output = try save(session, jack)
       try first.wait(for: "copy whole 12")
-      #expect(first.child.wait(seconds: 0) == nil)
+      expectNil(first.child.wait(seconds: 0))
       let copy = session.appendingPathComponent("\(name)/number.txt")
-      #expect(text(of: copy) == "12")
+      expectEqual(text(of: copy), "12")
       let script = output.joined(separator: "\n")
-      let command = try #require(
+      let command = try require(
         output.first { $0.contains("managed-session") }, "\(script)")
-      let id = try #require(command.firstMatch(of: /--session-id (\d+)/)).output.1
+      let id = try require(command.firstMatch(of: /--session-id (\d+)/)).output.1
       first.child.end()
 
       // The shell replaces SESSION_DIR, which the tool exports before each command.
@@ -89,24 +89,24 @@ extension JackDaemon {
         ],
         environment: jack.environment, executable: "/bin/sh")
       try restored.wait(for: "restored 12")
-      #expect(try restored.value(after: "client ") == "\(name) supported")
+      try expectEqual(restored.value(after: "client "), "\(name) supported")
       // The identifier is the same when it is saved again.
       let again = try save(session, jack)
-      #expect(again.contains { $0.contains("--session-id \(id)") }, "\(script)\n\(again)")
+      expectTrue(again.contains { $0.contains("--session-id \(id)") }, "\(script)\n\(again)")
     }
   }
 
   @Test func aRestoredClientHasTheNameThatTheManagerReserved() throws {
     let jack = try JackDaemon()
     var status = JackStatus(rawValue: 0)
-    let manager = try #require(cue_jack_client_open("manager", jack.name, &status))
+    let manager = try require(cue_jack_client_open("manager", jack.name, &status))
     defer { jack_client_close(manager) }
-    #expect(jack_reserve_client_name(manager, "reserved", "8589934700") == 0)
+    expectEqual(jack_reserve_client_name(manager, "reserved", "8589934700"), 0)
     let program = try program(["--session-id", "8589934700"], on: jack)
-    #expect(try program.value(after: "client ") == "reserved supported")
+    try expectEqual(program.value(after: "client "), "reserved supported")
     // A session without an identifier has a name of its own.
     let other = try self.program([], on: jack)
-    #expect(try other.value(after: "client ") == "number supported")
+    try expectEqual(other.value(after: "client "), "number supported")
   }
 
   @Test func saveAndQuitEndsTheProgram() throws {
@@ -114,10 +114,10 @@ extension JackDaemon {
     try withTemporaryFolder { folder in
       let program = try program(["--number", "3"], on: jack)
       let answers = try Self.notify(JackSessionSaveAndQuit, folder, jack)
-      try #require(answers.count == 1)
-      #expect(!answers[0].hasFailed)
-      #expect(program.child.wait(seconds: 60) == 0, "\(program.lines)")
-      #expect(program.lines.contains("copy whole 3") && program.lines.contains("quit"))
+      try require(answers.count == 1)
+      expectTrue(!answers[0].hasFailed)
+      expectEqual(program.child.wait(seconds: 60), 0, "\(program.lines)")
+      expectTrue(program.lines.contains("copy whole 3") && program.lines.contains("quit"))
     }
   }
 
@@ -131,16 +131,16 @@ extension JackDaemon {
       let program = try program(arguments, on: jack)
       for type in [JackSessionSaveAndQuit, JackSessionSave] {
         let answers = try Self.notify(type, folder, jack)
-        try #require(answers.count == 1)
-        #expect(answers[0].hasFailed)
+        try require(answers.count == 1)
+        expectTrue(answers[0].hasFailed)
       }
       try wait(for: "the errors") {
         program.lines.filter { $0.contains("is not saved for the JACK session manager") }.count == 2
       }
-      #expect(program.child.wait(seconds: 0) == nil)
-      #expect(!program.lines.contains("quit"))
+      expectNil(program.child.wait(seconds: 0))
+      expectTrue(!program.lines.contains("quit"))
       program.child.send(signal: SIGTERM)
-      #expect(program.child.wait(seconds: 60) == 0)
+      expectEqual(program.child.wait(seconds: 60), 0)
     }
   }
 
@@ -149,10 +149,10 @@ extension JackDaemon {
     try withTemporaryFolder { folder in
       let program = try program(["--number", "5"], on: jack)
       let answers = try Self.notify(JackSessionSaveTemplate, folder, jack)
-      try #require(answers.count == 1)
-      #expect(!answers[0].hasFailed)
-      #expect(answers[0].command.contains(" ${SESSION_DIR}number.txt "), "\(answers)")
-      #expect(answers[0].command.contains("--session-id \(answers[0].id)"), "\(answers)")
+      try require(answers.count == 1)
+      expectTrue(!answers[0].hasFailed)
+      expectTrue(answers[0].command.contains(" ${SESSION_DIR}number.txt "), "\(answers)")
+      expectTrue(answers[0].command.contains("--session-id \(answers[0].id)"), "\(answers)")
       try program.wait(for: "copy template 5")
     }
   }
@@ -162,7 +162,7 @@ extension JackDaemon {
     let program = try program([], on: jack)
     jack.kill()
     program.child.send(signal: SIGTERM)
-    #expect(program.child.wait(seconds: 60) == 0, "\(program.lines)")
+    expectEqual(program.child.wait(seconds: 60), 0, "\(program.lines)")
   }
 
   /// The client of the session API and the session's own one leave a lost server together: libjack keeps them in
@@ -181,8 +181,8 @@ extension JackDaemon {
         environment: jack.environment.merging(["XDG_RUNTIME_DIR": folder.path]) { $1 },
         executable: builtProduct(named: "cuejack").path)
       let line = try program.value(after: "song: server ")
-      let port = try #require(line.firstMatch(of: /UDP port (\d+)/)).output.1
-      let client = try RemoteClient(of: OSCAddress(port: try #require(UInt16(port))))
+      let port = try require(line.firstMatch(of: /UDP port (\d+)/)).output.1
+      let client = try RemoteClient(of: OSCAddress(port: try require(UInt16(port))))
       // An edit that the journal has is told of once.
       try client.send(OSCMessage("/cuejack/tracks/1/gain", .float(-6)))
       jack.kill()
@@ -194,17 +194,17 @@ extension JackDaemon {
       let saved = folder.appendingPathComponent("saved")
       try FileManager.default.createDirectory(at: saved, withIntermediateDirectories: true)
       let answers = try Self.notify(JackSessionSave, saved, jack)
-      #expect(answers.map(\.hasFailed) == [false], "\(answers)")
+      expectEqual(answers.map(\.hasFailed), [false], "\(answers)")
       let copy = try SessionStore.read("\(saved.path)/song-session/session").document
-      #expect(copy.tracks[0].volume == -6)
+      expectEqual(copy.tracks[0].volume, -6)
       try client.send(OSCMessage("/cuejack/quit"))
-      #expect(program.child.wait(seconds: 60) == 0, "\(program.lines)")
+      expectEqual(program.child.wait(seconds: 60), 0, "\(program.lines)")
       let again = try ManagedProgram(
         ["session", "run", path, "--no-connect", "--seconds", "0.1"],
         environment: jack.environment.merging(["XDG_RUNTIME_DIR": folder.path]) { $1 },
         executable: builtProduct(named: "cuejack").path)
-      #expect(again.child.wait(seconds: 60) == 0, "\(again.lines)")
-      #expect(again.lines.count { $0.contains("restored 1 edit") } == 1, "\(again.lines)")
+      expectEqual(again.child.wait(seconds: 60), 0, "\(again.lines)")
+      expectEqual(again.lines.count { $0.contains("restored 1 edit") }, 1, "\(again.lines)")
     }
   }
 
@@ -239,17 +239,18 @@ extension JackDaemon {
     let line = JackSession.commandLine(["printf", #"[%s]\n"#] + words, for: "/tmp/a dir/")
     let result = try run(
       "/bin/sh", ["-c", line], environment: ["SESSION_DIR": "/tmp/a dir/", "HOME": "/wrong"])
-    #expect(
-      result.output == """
-        [/a b/c]
-        [it's]
-        [/tmp/a dir/x "$HOME" `ls` \\]
-        []
-        [plain-1.0]
-        [$HOME]
-        [é;&]
+    expectEqual(
+      result.output,
+      """
+      [/a b/c]
+      [it's]
+      [/tmp/a dir/x "$HOME" `ls` \\]
+      []
+      [plain-1.0]
+      [$HOME]
+      [é;&]
 
-        """)
+      """)
   }
 
   /// qjackctl replaces the folder and splits at each space, and a shell is not asked.
@@ -259,9 +260,9 @@ extension JackDaemon {
     let line = JackSession.commandLine(words, for: place)
     let pieces = line.replacing("${SESSION_DIR}", with: place).split(
       separator: " ", omittingEmptySubsequences: false)
-    #expect(
-      JackSession.joined(pieces.map { String($0) })
-        == words.map { $0.replacing("${SESSION_DIR}", with: place) })
-    #expect(line.contains("\"") == (place != "/tmp/one/"), "\(line)")
+    expectEqual(
+      JackSession.joined(pieces.map { String($0) }),
+      words.map { $0.replacing("${SESSION_DIR}", with: place) })
+    expectEqual(line.contains("\""), (place != "/tmp/one/"), "\(line)")
   }
 }

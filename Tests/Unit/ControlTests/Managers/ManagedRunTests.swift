@@ -58,45 +58,46 @@ import Testing
 
       let program = try start(server.url, jack, in: folder)
       let announcement = try server.accept()
-      #expect(announcement[0] == "Cuejack")
-      #expect(announcement[1] == ":switch:dirty:progress:message:")
-      #expect(announcement[2] == "cuejack-session")
-      #expect(capture.ports(matching: "number").isEmpty)
+      expectEqual(announcement[0], "Cuejack")
+      expectEqual(announcement[1], ":switch:dirty:progress:message:")
+      expectEqual(announcement[2], "cuejack-session")
+      expectTrue(capture.ports(matching: "number").isEmpty)
       let opened = try server.open(path)
-      #expect(opened.path == "/reply")
-      #expect(capture.ports(matching: "number.nABCD:a_1").count == 1)
+      expectEqual(opened.path, "/reply")
+      expectEqual(capture.ports(matching: "number.nABCD:a_1").count, 1)
       // The document has no connections, and under a manager nothing else is connected.
-      #expect(capture.connections(of: "number.nABCD:a_1") == [])
+      expectEqual(capture.connections(of: "number.nABCD:a_1"), [])
       try capture.connect("number.nABCD:a_1", toInput: 1)
       try wait(for: "the connection in what is saved") {
-        #expect(try server.save().path == "/reply")
+        try expectEqual(server.save().path, "/reply")
         return try SessionStore.read(path).document.connections.map(\.to) == ["capture:in_1"]
       }
       // A new project.
       let other = folder.appendingPathComponent("other.nBBBB").path
-      #expect(try server.open(other, id: "other.nBBBB").path == "/reply")
-      #expect(capture.ports(matching: "number").isEmpty)
-      #expect(FileManager.default.fileExists(atPath: "\(other)/session.json"))
+      try expectEqual(server.open(other, id: "other.nBBBB").path, "/reply")
+      expectTrue(capture.ports(matching: "number").isEmpty)
+      expectTrue(FileManager.default.fileExists(atPath: "\(other)/session.json"))
       program.child.send(signal: SIGTERM)
-      #expect(program.child.wait(seconds: 30) != nil)
+      expectTrue(program.child.wait(seconds: 30) != nil)
     }
   }
 
   @Test func everyMessageHasItsTypesAndItsPlace() throws {
     try withManaged(isAccepted: false) { server, program, jack, folder in
       let announcement = try server.next(all: true)
-      #expect(announcement.path == "/nsm/server/announce" && announcement.types == "sssiii")
-      #expect(
-        announcement.arguments == [
+      expectTrue(announcement.path == "/nsm/server/announce" && announcement.types == "sssiii")
+      expectEqual(
+        announcement.arguments,
+        [
           "Cuejack", ":switch:dirty:progress:message:", "cuejack-session", "1", "1",
           "\(program.child.processIdentifier)",
         ])
-      #expect(!jack.hasClient(named: "song.nA"))
+      expectTrue(!jack.hasClient(named: "song.nA"))
       server.send("/reply", "/nsm/server/announce", "welcome", "test manager", ":server-control:")
       // Before a project is open, nothing can be saved.
       server.send("/nsm/client/save")
       let refusal = try server.next(all: true)
-      #expect(refusal.path == "/error" && refusal.arguments[..<2] == ["/nsm/client/save", "-6"])
+      expectTrue(refusal.path == "/error" && refusal.arguments[..<2] == ["/nsm/client/save", "-6"])
       // A new project.
       server.send("/nsm/client/open", "\(folder.path)/song.nA", "A song", "song.nA")
       func untilReply() throws -> [NSMServer.Received] {
@@ -105,40 +106,40 @@ import Testing
         return messages
       }
       var messages = try untilReply()
-      #expect(
-        messages.map(\.path) == ["/nsm/client/message", "/nsm/client/progress", "/reply"])
-      #expect(messages[0].arguments == ["0", "opening A song"])
-      #expect(messages[1].arguments == ["1.0"])
-      #expect(messages[2] == .reply("/nsm/client/open", "A song is open"))
-      #expect(try server.next(all: true).path == "/nsm/client/is_clean")
-      #expect(jack.hasClient(named: "song.nA"))
+      expectEqual(
+        messages.map(\.path), ["/nsm/client/message", "/nsm/client/progress", "/reply"])
+      expectEqual(messages[0].arguments, ["0", "opening A song"])
+      expectEqual(messages[1].arguments, ["1.0"])
+      expectEqual(messages[2], .reply("/nsm/client/open", "A song is open"))
+      try expectEqual(server.next(all: true).path, "/nsm/client/is_clean")
+      expectTrue(jack.hasClient(named: "song.nA"))
       // An existing one, which is edited and saved.
       let other = "\(folder.path)/other.nB"
       try make(other, folder)
       server.send("/nsm/client/open", other, "Another", "other.nB")
       messages = try untilReply()
-      #expect(messages.last == .reply("/nsm/client/open", "Another is open"))
-      #expect(try server.next(all: true).path == "/nsm/client/is_clean")
-      #expect(jack.hasClient(named: "other.nB") && !jack.hasClient(named: "song.nA"))
+      expectEqual(messages.last, .reply("/nsm/client/open", "Another is open"))
+      try expectEqual(server.next(all: true).path, "/nsm/client/is_clean")
+      expectTrue(jack.hasClient(named: "other.nB") && !jack.hasClient(named: "song.nA"))
       let set = try run(
         builtProduct(named: "cuejack").path, ["set", "other.nB", "tracks/1/gain=-6"],
         environment: ["XDG_RUNTIME_DIR": folder.path])
-      #expect(set.status == 0, "\(set)")
-      #expect(try server.next(all: true).path == "/nsm/client/is_dirty")
+      expectEqual(set.status, 0, "\(set)")
+      try expectEqual(server.next(all: true).path, "/nsm/client/is_dirty")
       server.send("/nsm/client/save")
-      #expect(try server.next(all: true).path == "/nsm/client/is_clean")
-      #expect(try server.next(all: true) == .reply("/nsm/client/save", "saved"))
-      #expect(try SessionStore.read(other).document.tracks[0].volume == -6)
+      try expectEqual(server.next(all: true).path, "/nsm/client/is_clean")
+      try expectEqual(server.next(all: true), .reply("/nsm/client/save", "saved"))
+      try expectEqual(SessionStore.read(other).document.tracks[0].volume, -6)
       // A project that cannot be opened.
       let bad = "\(folder.path)/bad.nC"
       try FileManager.default.createDirectory(atPath: bad, withIntermediateDirectories: true)
       try "{".write(toFile: "\(bad)/session.json", atomically: true, encoding: .utf8)
       let answer = try server.open(bad, id: "bad.nC")
-      #expect(answer.path == "/error" && answer.arguments[..<2] == ["/nsm/client/open", "-9"])
-      #expect(answer.arguments[2].contains("session.json:1:1"), "\(answer)")
+      expectTrue(answer.path == "/error" && answer.arguments[..<2] == ["/nsm/client/open", "-9"])
+      expectTrue(answer.arguments[2].contains("session.json:1:1"), "\(answer)")
       // After a switch that failed nothing is open.
-      #expect(!jack.hasClient(named: "other.nB"))
-      #expect(try server.save().arguments[..<2] == ["/nsm/client/save", "-6"])
+      expectTrue(!jack.hasClient(named: "other.nB"))
+      try expectEqual(server.save().arguments[..<2], ["/nsm/client/save", "-6"])
     }
   }
 
@@ -149,11 +150,11 @@ import Testing
       try make(song, folder, tracks: 12)
       try make(other, folder, tracks: 12)
       if state == "announcing" {
-        #expect(try server.next().path == "/nsm/server/announce")
+        try expectEqual(server.next().path, "/nsm/server/announce")
       } else {
         try server.accept()
         if state != "managed", state != "opening" {
-          #expect(try server.open(song, id: "song").path == "/reply")
+          try expectEqual(server.open(song, id: "song").path, "/reply")
         }
       }
       switch state {
@@ -169,12 +170,12 @@ import Testing
       }
       let begin = Date()
       program.child.send(signal: SIGTERM)
-      #expect(program.child.wait(seconds: 60) == 143, "\(program.lines)")
+      expectEqual(program.child.wait(seconds: 60), 143, "\(program.lines)")
       // The announcement alone would wait for five seconds.
-      if state == "announcing" { #expect(Date().timeIntervalSince(begin) < 4.5) }
-      #expect(!jack.hasClient(named: "song") && !jack.hasClient(named: "other"))
+      if state == "announcing" { expectTrue(Date().timeIntervalSince(begin) < 4.5) }
+      expectTrue(!jack.hasClient(named: "song") && !jack.hasClient(named: "other"))
       for path in [song, other] {
-        #expect(try SessionStore.read(path).document.tracks.count == 12)
+        try expectEqual(SessionStore.read(path).document.tracks.count, 12)
       }
     }
   }
@@ -183,8 +184,8 @@ import Testing
     try withTemporaryFolder { folder in
       let jack = try JackDaemon()
       let program = try start("osc.udp://127.0.0.1:1/", jack, in: folder)
-      #expect(program.child.wait(seconds: 60) == 1)
-      #expect(
+      expectEqual(program.child.wait(seconds: 60), 1)
+      expectTrue(
         program.lines.contains("cuejack: the session manager does not accept the session"),
         "\(program.lines)")
     }
@@ -192,21 +193,21 @@ import Testing
 
   @Test func aBadReplyIsNoReply() throws {
     try withManaged(isAccepted: false) { server, program, jack, folder in
-      #expect(try server.next().path == "/nsm/server/announce")
+      try expectEqual(server.next().path, "/nsm/server/announce")
       server.send("/reply", "/nsm/server/announce", "welcome")
       server.send("/reply", "/nsm/server/announce", 1, 2, 3)
       server.send("/reply", "/nsm/server/save", "a", "b", "c")
       server.send("/error", "/nsm/server/announce", "no number", "text")
       try server.send(bytes: Array("/reply\0\0,ssss".utf8))
       server.send("/reply", "/nsm/server/announce", "welcome", "test manager", "")
-      #expect(try server.open("\(folder.path)/song", id: "song").path == "/reply")
+      try expectEqual(server.open("\(folder.path)/song", id: "song").path, "/reply")
     }
     try withManaged(isAccepted: false) { server, program, _, _ in
       let announcement = try server.next()
-      #expect(announcement.path == "/nsm/server/announce")
+      expectEqual(announcement.path, "/nsm/server/announce")
       server.send("/error", "/nsm/server/announce", -2, "wrong version")
-      #expect(program.child.wait(seconds: 60) == 1)
-      #expect(
+      expectEqual(program.child.wait(seconds: 60), 1)
+      expectTrue(
         program.lines.contains { $0.contains("wrong version (error -2)") }, "\(program.lines)")
     }
   }
@@ -219,10 +220,10 @@ import Testing
       for path in paths { try make(path, folder) }
       func round(_ number: Int) throws {
         let id = "song.n\(number)"
-        #expect(try server.open(paths[number % 2], id: id).path == "/reply")
-        #expect(try server.save().path == "/reply")
-        #expect(jack.hasClient(named: id))
-        #expect(!jack.hasClient(named: "song.n\(number - 1)"))
+        try expectEqual(server.open(paths[number % 2], id: id).path, "/reply")
+        try expectEqual(server.save().path, "/reply")
+        expectTrue(jack.hasClient(named: id))
+        expectTrue(!jack.hasClient(named: "song.n\(number - 1)"))
       }
       for number in 0..<4 { try round(number) }
       let threads = program.count(of: "task")
@@ -230,14 +231,14 @@ import Testing
       for number in 4..<4 + rounds { try round(number) }
       try wait(for: "the ends of the threads") { program.count(of: "task") <= threads }
       try wait(for: "the ends of what the last round closes") { program.count(of: "fd") <= files }
-      #expect(
+      expectTrue(
         program.memory < memory + 4096 + 40 * rounds,
         "\(memory) KiB have become \(program.memory) KiB")
       print("\(rounds) rounds: \(memory) KiB before, \(program.memory) KiB after")
       // A state per plugin is left, not one per round.
       for path in paths {
         let states = try FileManager.default.contentsOfDirectory(atPath: "\(path)/plugins")
-        #expect(states.count == 1, "\(states)")
+        expectEqual(states.count, 1, "\(states)")
       }
     }
   }

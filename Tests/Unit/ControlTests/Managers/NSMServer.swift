@@ -173,7 +173,7 @@ final class NSMServer: @unchecked Sendable {
   @discardableResult
   func accept() throws -> [String] {
     let announcement = try next()
-    #expect(announcement.path == "/nsm/server/announce")
+    expectEqual(announcement.path, "/nsm/server/announce")
     send(
       "/reply", "/nsm/server/announce", "welcome", "test manager", ":server-control:optional-gui:")
     return announcement.arguments

@@ -29,8 +29,9 @@ import Testing
       let program = try ManagedProgram(
         ["--name", "Number"], environment: ["NSM_URL": server.url], executable: link)
       let arguments = try server.accept()
-      #expect(
-        arguments == [
+      expectEqual(
+        arguments,
+        [
           "Number", ":switch:dirty:progress:message:", link, "1", "1",
           "\(program.child.processIdentifier)",
         ])
@@ -44,9 +45,9 @@ import Testing
     let program = try ManagedProgram(
       ["--no-switch", "--window"], environment: ["NSM_URL": server.url])
     let announcement = try server.next(all: true)
-    #expect(announcement.arguments[1] == ":dirty:progress:message:optional-gui:")
+    expectEqual(announcement.arguments[1], ":dirty:progress:message:optional-gui:")
     server.send("/reply", "/nsm/server/announce", "welcome", "test manager", ":optional-gui:")
-    #expect(try server.next(all: true).path == "/nsm/client/gui_is_hidden")
+    try expectEqual(server.next(all: true).path, "/nsm/client/gui_is_hidden")
     server.send("/nsm/client/show_optional_gui")
     try program.wait(for: "window true")
     server.send("/nsm/client/hide_optional_gui")
@@ -58,30 +59,30 @@ import Testing
     let server = try NSMServer()
     defer { server.end() }
     let program = try ManagedProgram(["--window"], environment: ["NSM_URL": server.url])
-    #expect(try server.next().path == "/nsm/server/announce")
+    try expectEqual(server.next().path, "/nsm/server/announce")
     server.send("/reply", "/nsm/server/announce", "welcome", "test manager", ":server-control:")
     try program.wait(for: "window true")
     try withTemporaryFolder { folder in
       server.send("/nsm/client/open", folder.path + "/a", "A song", "number.nA")
       let message = try server.next(all: true)
-      #expect(message.path == "/nsm/client/message")
+      expectEqual(message.path, "/nsm/client/message")
     }
   }
 
   @Test func aNewProjectIsCreatedAndAnExistingOneOpened() throws {
     try withManaged(["--name", "number", "--number", "7"]) { server, program, folder in
       let path = folder.appendingPathComponent("number.nABCD").path
-      #expect(try server.open(path) == .reply("/nsm/client/open", "A song is open"))
+      try expectEqual(server.open(path), .reply("/nsm/client/open", "A song is open"))
       try program.wait(for: "open new 0 number.nABCD")
-      #expect(try server.save() == .reply("/nsm/client/save", "saved"))
-      #expect(try String(contentsOfFile: path + ".txt", encoding: .utf8) == "0")
+      try expectEqual(server.save(), .reply("/nsm/client/save", "saved"))
+      try expectEqual(String(contentsOfFile: path + ".txt", encoding: .utf8), "0")
       server.send("/nsm/client/session_is_loaded")
       try program.wait(for: "loaded")
     }
     try withManaged { server, program, folder in
       let path = folder.appendingPathComponent("number.nABCD").path
       try "42".write(toFile: path + ".txt", atomically: true, encoding: .utf8)
-      #expect(try server.open(path).path == "/reply")
+      try expectEqual(server.open(path).path, "/reply")
       try program.wait(for: "open existing 42 number.nABCD")
     }
   }
@@ -91,22 +92,23 @@ import Testing
       server.send("/nsm/client/open", folder.path + "/a", "A song", "number.nA")
       var messages: [NSMServer.Received] = []
       repeat { messages.append(try server.next(all: true)) } while messages.last?.path != "/reply"
-      #expect(
-        messages.map(\.path) == [
+      expectEqual(
+        messages.map(\.path),
+        [
           "/nsm/client/message", "/nsm/client/progress", "/nsm/client/progress", "/reply",
         ])
-      try #require(messages.count == 4)
-      #expect(messages[0].arguments == ["1", "opening A song"])
-      #expect(messages[1].arguments == ["0.5"] && messages[2].arguments == ["1.0"])
-      #expect(try server.next(all: true).path == "/nsm/client/is_clean")
+      try require(messages.count == 4)
+      expectEqual(messages[0].arguments, ["1", "opening A song"])
+      expectTrue(messages[1].arguments == ["0.5"] && messages[2].arguments == ["1.0"])
+      try expectEqual(server.next(all: true).path, "/nsm/client/is_clean")
       let remote = try RemoteClient(
         of: OSCAddress(port: UInt16(program.value(after: "remote "))!), patience: 60)
       for number in [5, 6] { try remote.send(OSCMessage("/cuejack/number", .int(Int32(number)))) }
       // Told once, though the number has changed twice.
-      #expect(try server.next(all: true).path == "/nsm/client/is_dirty")
+      try expectEqual(server.next(all: true).path, "/nsm/client/is_dirty")
       server.send("/nsm/client/save")
-      #expect(try server.next(all: true).path == "/reply")
-      #expect(try server.next(all: true).path == "/nsm/client/is_clean")
+      try expectEqual(server.next(all: true).path, "/reply")
+      try expectEqual(server.next(all: true).path, "/nsm/client/is_clean")
     }
   }
 
@@ -115,47 +117,47 @@ import Testing
       for round in 1...3 {
         let path = folder.appendingPathComponent("number.n\(round)").path
         try "\(round)".write(toFile: path + ".txt", atomically: true, encoding: .utf8)
-        #expect(try server.open(path, id: "number.n\(round)").path == "/reply")
+        try expectEqual(server.open(path, id: "number.n\(round)").path, "/reply")
         try program.wait(
           for: "\(round == 1 ? "open" : "switch") existing \(round) number.n\(round)")
       }
     }
     try withManaged(["--no-switch"]) { server, _, folder in
-      #expect(try server.open(folder.path + "/a").path == "/reply")
+      try expectEqual(server.open(folder.path + "/a").path, "/reply")
       let answer = try server.open(folder.path + "/b")
-      #expect(answer.path == "/error" && answer.arguments[1] == "-1", "\(answer)")
-      #expect(try server.save().path == "/reply")
+      expectTrue(answer.path == "/error" && answer.arguments[1] == "-1", "\(answer)")
+      try expectEqual(server.save().path, "/reply")
     }
   }
 
   @Test func errorsHaveTheirCodes() throws {
     try withManaged { server, _, folder in
       var answer = try server.save()
-      #expect(answer.path == "/error" && answer.arguments[..<2] == ["/nsm/client/save", "-6"])
+      expectTrue(answer.path == "/error" && answer.arguments[..<2] == ["/nsm/client/save", "-6"])
       for (path, id) in [
         ("relative", "a"), ("/a/../b", "a"), ("/", "a"), ("/a", ""), ("/a", "a:b"),
       ] {
         answer = try server.open(path, id: id)
-        #expect(answer.path == "/error" && answer.arguments[..<2] == ["/nsm/client/open", "-1"])
+        expectTrue(answer.path == "/error" && answer.arguments[..<2] == ["/nsm/client/open", "-1"])
       }
       let path = folder.appendingPathComponent("bad").path
       try "none".write(toFile: path + ".txt", atomically: true, encoding: .utf8)
       answer = try server.open(path)
-      #expect(
-        answer
-          == .init(
-            path: "/error", types: "sis",
-            arguments: ["/nsm/client/open", "-9", "\(path).txt: no number"]))
+      expectEqual(
+        answer,
+        .init(
+          path: "/error", types: "sis",
+          arguments: ["/nsm/client/open", "-9", "\(path).txt: no number"]))
       // A later open works.
-      #expect(try server.open(folder.path + "/good").path == "/reply")
+      try expectEqual(server.open(folder.path + "/good").path, "/reply")
       answer = try server.open(path)
-      #expect(answer.arguments[..<2] == ["/nsm/client/open", "-9"])
+      expectEqual(answer.arguments[..<2], ["/nsm/client/open", "-9"])
       // After a switch that failed nothing is open.
-      #expect(try server.save().arguments[..<2] == ["/nsm/client/save", "-6"])
+      try expectEqual(server.save().arguments[..<2], ["/nsm/client/save", "-6"])
     }
     try withManaged(["--fail-save"]) { server, program, folder in
-      #expect(try server.open(folder.path + "/a").path == "/reply")
-      #expect(try server.save().arguments == ["/nsm/client/save", "-1", "the disk is full"])
+      try expectEqual(server.open(folder.path + "/a").path, "/reply")
+      try expectEqual(server.save().arguments, ["/nsm/client/save", "-1", "the disk is full"])
       try program.wait(for: "log warning: /nsm/client/save: the disk is full")
     }
   }
@@ -165,12 +167,12 @@ import Testing
       server.send("/nsm/client/open", folder.path + "/a", "A song", "number.nA")
       try program.wait(for: "open begins")
       var answer = try server.save()
-      #expect(answer.arguments[..<2] == ["/nsm/client/save", "-8"])
+      expectEqual(answer.arguments[..<2], ["/nsm/client/save", "-8"])
       answer = try server.open(folder.path + "/b")
-      #expect(answer.arguments[..<2] == ["/nsm/client/open", "-8"])
-      #expect(!program.lines.contains { $0.hasPrefix("open new") })
-      #expect(try server.next() == .reply("/nsm/client/open", "A song is open"))
-      #expect(program.lines.contains("open new 0 number.nA"))
+      expectEqual(answer.arguments[..<2], ["/nsm/client/open", "-8"])
+      expectTrue(!program.lines.contains { $0.hasPrefix("open new") })
+      try expectEqual(server.next(), .reply("/nsm/client/open", "A song is open"))
+      expectTrue(program.lines.contains("open new 0 number.nA"))
     }
   }
 
@@ -185,18 +187,18 @@ import Testing
       try server.send(bytes: Array("/nsm/client/save".utf8))
       try server.send(bytes: Array("/nsm/client/open\0\0\0\0,sss\0\0\0\0/a\0\0".utf8))
       try server.send(bytes: [])
-      #expect(try server.open(folder.path + "/b").path == "/reply")
+      try expectEqual(server.open(folder.path + "/b").path, "/reply")
       let ignored = program.lines.filter { $0.contains("ignored") }
-      #expect(ignored.count == 9, "\(ignored)")
-      #expect(program.lines.filter { $0 == "open begins" }.count == 1)
+      expectEqual(ignored.count, 9, "\(ignored)")
+      expectEqual(program.lines.filter { $0 == "open begins" }.count, 1)
     }
   }
 
   @Test func aSecondAnnouncementIsRefused() throws {
     try withManaged(["--twice"]) { server, program, folder in
       try program.wait(for: "again false")
-      #expect(try server.open(folder.path + "/a").path == "/reply")
-      #expect(
+      try expectEqual(server.open(folder.path + "/a").path, "/reply")
+      expectTrue(
         program.lines.contains(
           "log error: the program announces itself to the session manager twice: refused"))
     }
@@ -210,26 +212,26 @@ import Testing
   func withoutAServerTheProgramRunsUnmanaged(url: String) throws {
     let program = try ManagedProgram(environment: ["NSM_URL": url])
     try wait(for: "unmanaged") { program.lines.contains { $0.hasPrefix("unmanaged") } }
-    #expect(program.lines.filter { $0.hasPrefix("log") }.count <= 1, "\(program.lines)")
+    expectTrue(program.lines.filter { $0.hasPrefix("log") }.count <= 1, "\(program.lines)")
     program.child.send(signal: SIGTERM)
-    #expect(program.child.wait(seconds: 30) == 0)
+    expectEqual(program.child.wait(seconds: 30), 0)
   }
 
   @Test func aServerThatDoesNotAnswerOrRefusesLeavesTheProgramUnmanaged() throws {
     try withManaged(["--impatient"], isAccepted: false) { server, program, folder in
       try program.wait(for: "unmanaged")
-      #expect(program.lines.filter { $0.contains("no session manager at") }.count == 1)
-      #expect(try server.next().path == "/nsm/server/announce")
+      expectEqual(program.lines.filter { $0.contains("no session manager at") }.count, 1)
+      try expectEqual(server.next().path, "/nsm/server/announce")
       // It comes too late: the program may have opened clients by now.
       server.send("/reply", "/nsm/server/announce", "welcome", "test manager", "")
       let answer = try server.open(folder.path + "/a")
-      #expect(answer.path == "/error" && answer.arguments[..<2] == ["/nsm/client/open", "-8"])
+      expectTrue(answer.path == "/error" && answer.arguments[..<2] == ["/nsm/client/open", "-8"])
     }
     try withManaged(isAccepted: false) { server, program, _ in
-      #expect(try server.next().path == "/nsm/server/announce")
+      try expectEqual(server.next().path, "/nsm/server/announce")
       server.send("/error", "/nsm/server/announce", -2, "wrong version")
       try program.wait(for: "unmanaged")
-      #expect(program.lines.contains { $0.contains("wrong version (error -2)") })
+      expectTrue(program.lines.contains { $0.contains("wrong version (error -2)") })
     }
   }
 
@@ -244,7 +246,7 @@ import Testing
       try withTemporaryFolder { folder in
         let program = try ManagedProgram(environment: ["NSM_URL": url])
         try server.accept()
-        #expect(try server.open(folder.path + "/a").path == "/reply")
+        try expectEqual(server.open(folder.path + "/a").path, "/reply")
         program.child.end()
         server.forget()
       }
@@ -260,38 +262,39 @@ import Testing
       try wait(for: "the refusal") {
         program.lines.contains { $0.contains("which is no session manager, is ignored") }
       }
-      #expect(try server.open(folder.path + "/a").path == "/reply")
-      #expect(program.lines.filter { $0 == "open begins" }.count == 1)
+      try expectEqual(server.open(folder.path + "/a").path, "/reply")
+      expectEqual(program.lines.filter { $0 == "open begins" }.count, 1)
     }
   }
 
   @Test func aServerThatGoesAwayLeavesTheSessionOpen() throws {
     try withManaged(["--remote", "number"]) { server, program, folder in
-      #expect(try server.open(folder.path + "/a").path == "/reply")
+      try expectEqual(server.open(folder.path + "/a").path, "/reply")
       let remote = try RemoteClient(
         of: OSCAddress(port: UInt16(program.value(after: "remote "))!), patience: 60)
       server.end()
       try remote.send(OSCMessage("/cuejack/number", .int(9)))
       try program.wait(for: "state managerGone")
       try remote.send(OSCMessage("/cuejack/number", .int(10)))
-      #expect(try remote.values(of: "/cuejack/number") == [OSCMessage("/cuejack/number", .int(10))])
-      #expect(program.lines.filter { $0.contains("has gone") }.count == 1)
+      try expectEqual(
+        remote.values(of: "/cuejack/number"), [OSCMessage("/cuejack/number", .int(10))])
+      expectEqual(program.lines.filter { $0.contains("has gone") }.count, 1)
       // LADISH level 1 still saves.
       program.child.send(signal: SIGUSR1)
       try program.wait(for: "saved 10")
-      #expect(try String(contentsOfFile: folder.path + "/a.txt", encoding: .utf8) == "10")
+      try expectEqual(String(contentsOfFile: folder.path + "/a.txt", encoding: .utf8), "10")
     }
   }
 
   @Test func SIGUSR1Saves() throws {
     try withManaged { server, program, folder in
-      #expect(try server.open(folder.path + "/a").path == "/reply")
+      try expectEqual(server.open(folder.path + "/a").path, "/reply")
       for _ in 0..<3 {
         let before = program.lines.filter { $0 == "saved 0" }.count
         program.child.send(signal: SIGUSR1)
         try wait(for: "a save") { program.lines.filter { $0 == "saved 0" }.count > before }
       }
-      #expect(try server.save().path == "/reply")
+      try expectEqual(server.save().path, "/reply")
     }
   }
 
@@ -300,7 +303,7 @@ import Testing
     let isSlow = ["opening", "saving", "switching"].contains(state)
     try withManaged(isSlow ? ["--slow", "1"] : [], isAccepted: false) { server, program, folder in
       switch state {
-      case "announcing": #expect(try server.next().path == "/nsm/server/announce")
+      case "announcing": try expectEqual(server.next().path, "/nsm/server/announce")
       case "managed":
         try server.accept()
         try program.wait(for: "managed by test manager")
@@ -310,7 +313,7 @@ import Testing
         try program.wait(for: "open begins")
       default:
         try server.accept()
-        #expect(try server.open(folder.path + "/a").path == "/reply")
+        try expectEqual(server.open(folder.path + "/a").path, "/reply")
         if state == "saving" {
           server.send("/nsm/client/save")
           try program.wait(for: "save begins")
@@ -322,8 +325,8 @@ import Testing
         }
       }
       program.child.send(signal: SIGTERM)
-      #expect(program.child.wait(seconds: 60) == 0, "\(program.lines)")
-      #expect(program.lines.contains("ended"))
+      expectEqual(program.child.wait(seconds: 60), 0, "\(program.lines)")
+      expectTrue(program.lines.contains("ended"))
     }
   }
 
@@ -331,16 +334,16 @@ import Testing
     try withManaged { server, program, folder in
       func round(_ number: Int) throws {
         let path = folder.appendingPathComponent("number.n\(number)").path
-        #expect(try server.open(path, id: "number.n\(number)").path == "/reply")
-        #expect(try server.save().path == "/reply")
-        #expect(FileManager.default.fileExists(atPath: path + ".txt"))
+        try expectEqual(server.open(path, id: "number.n\(number)").path, "/reply")
+        try expectEqual(server.save().path, "/reply")
+        expectTrue(FileManager.default.fileExists(atPath: path + ".txt"))
       }
       for number in 0..<10 { try round(number) }
       let (files, memory) = (program.count(of: "fd"), program.memory)
       for number in 10..<110 { try round(number) }
       try wait(for: "the ends of the threads") { program.count(of: "task") <= 5 }
-      #expect(program.count(of: "fd") == files)
-      #expect(program.memory < memory + 8192, "\(memory) KiB have become \(program.memory) KiB")
+      expectEqual(program.count(of: "fd"), files)
+      expectTrue(program.memory < memory + 8192, "\(memory) KiB have become \(program.memory) KiB")
     }
   }
 
@@ -348,14 +351,14 @@ import Testing
     let jack = try JackDaemon()
     try withManaged(["--jack", jack.name]) { server, program, folder in
       try program.wait(for: "managed by test manager")
-      #expect(!jack.hasClient(named: "number.nA"))
-      #expect(try server.open(folder.path + "/a", id: "number.nA").path == "/reply")
-      #expect(jack.hasClient(named: "number.nA"))
-      #expect(try server.open(folder.path + "/b", id: "number.nB").path == "/reply")
-      #expect(!jack.hasClient(named: "number.nA") && jack.hasClient(named: "number.nB"))
+      expectTrue(!jack.hasClient(named: "number.nA"))
+      try expectEqual(server.open(folder.path + "/a", id: "number.nA").path, "/reply")
+      expectTrue(jack.hasClient(named: "number.nA"))
+      try expectEqual(server.open(folder.path + "/b", id: "number.nB").path, "/reply")
+      expectTrue(!jack.hasClient(named: "number.nA") && jack.hasClient(named: "number.nB"))
       program.child.send(signal: SIGTERM)
-      #expect(program.child.wait(seconds: 60) == 0)
-      #expect(!jack.hasClient(named: "number.nB"))
+      expectEqual(program.child.wait(seconds: 60), 0)
+      expectTrue(!jack.hasClient(named: "number.nB"))
     }
   }
 }

@@ -1,4 +1,5 @@
 import System
+import TestBase
 import Testing
 
 @testable import Control
@@ -15,8 +16,8 @@ import Testing
   func aNameThatNoSessionCanHaveIsMapped(shown: String, name: String) throws {
     let project = ManagedProject(path: "/a", displayName: shown, clientID: "client")
     let given = RunningSession.name(for: project)
-    #expect(given == name)
+    expectEqual(given, name)
     let text = SessionStore.text(of: SessionDocument(name: given))
-    #expect(try SessionStore.parse(text, path: "session.json").name == given)
+    try expectEqual(SessionStore.parse(text, path: "session.json").name, given)
   }
 }

@@ -86,7 +86,7 @@ struct QjackctlTests {
         executable: builtProduct(named: "cuejack").path)
       _ = try program.value(after: "song: server ")
       let notify = try run("jack_session_notify", ["save", tool], environment: environment)
-      #expect(notify.status == 0, "\(notify)")
+      expectEqual(notify.status, 0, "\(notify)")
 
       let display = ":\(100 + getpid() % 1000)"
       let screen = try Child(
@@ -121,25 +121,25 @@ struct QjackctlTests {
       }
       step()
       try wait(for: "the save") { list(first)?.contains("</session>") == true }
-      #expect(
-        list(first)?.contains(">cuejack session run ${SESSION_DIR}session --no-connect") == true)
-      #expect(program.child.wait(seconds: 0) == nil)
+      expectEqual(
+        list(first)?.contains(">cuejack session run ${SESSION_DIR}session --no-connect"), true)
+      expectNil(program.child.wait(seconds: 0))
       step()
-      #expect(program.child.wait(seconds: 120) == 0, "\(program.lines)")
+      expectEqual(program.child.wait(seconds: 120), 0, "\(program.lines)")
       try wait(for: "the second save") {
         list(second)?.contains("</session>") == true
       }
       for root in [first, second] {
-        #expect(try saved(root) == saved(tool))
-        let state = try #require(try saved(root).plugins[0].plugin.state)
-        #expect(
+        try expectEqual(saved(root), saved(tool))
+        let state = try require(try saved(root).plugins[0].plugin.state)
+        expectTrue(
           FileManager.default.fileExists(atPath: "\(root)/song-session/session/\(state)"),
           "\(state)")
         step()
         try wait(for: "the session") { jack.hasClient(named: "song-session") }
         let quit = try run(
           builtProduct(named: "cuejack").path, ["set", "song", "quit"], environment: environment)
-        #expect(quit.status == 0, "\(root): \(quit)")
+        expectEqual(quit.status, 0, "\(root): \(quit)")
         try wait(for: "the end of the session") { !jack.hasClient(named: "song-session") }
       }
     }

@@ -17,9 +17,9 @@ import Testing
 
   @Test func messagesKeepTheirTypesAndValues() throws {
     let bytes = try Self.all.encoded()
-    #expect(bytes.count % 4 == 0)
-    #expect(Self.all.types == "ifsbTFNIhdsb")
-    #expect(try OSCPacket.messages(in: bytes) == [Self.all])
+    expectEqual(bytes.count % 4, 0)
+    expectEqual(Self.all.types, "ifsbTFNIhdsb")
+    try expectEqual(OSCPacket.messages(in: bytes), [Self.all])
   }
 
   /// Bytes from the OSC 1.0 specification's examples.
@@ -27,8 +27,9 @@ import Testing
     let bytes = try OSCMessage(
       "/foo", .int(1000), .int(-1), .string("hello"), .float(1.234), .float(5.678)
     ).encoded()
-    #expect(
-      bytes == [
+    expectEqual(
+      bytes,
+      [
         0x2f, 0x66, 0x6f, 0x6f, 0, 0, 0, 0, 0x2c, 0x69, 0x69, 0x73, 0x66, 0x66, 0, 0,
         0, 0, 3, 0xe8, 0xff, 0xff, 0xff, 0xff, 0x68, 0x65, 0x6c, 0x6c, 0x6f, 0, 0, 0,
         0x3f, 0x9d, 0xf3, 0xb6, 0x40, 0xb5, 0xb2, 0x2d,
@@ -38,7 +39,7 @@ import Testing
   @Test func bundlesHoldMessagesAndBundles() throws {
     let other = OSCMessage("/b", .int(2))
     let inner = try OSCPacket.bundle(of: [Self.all, other])
-    #expect(try OSCPacket.messages(in: inner) == [Self.all, other])
+    try expectEqual(OSCPacket.messages(in: inner), [Self.all, other])
     func wrap(_ bytes: [UInt8]) -> [UInt8] {
       let size = bytes.count
       return Array("#bundle\0".utf8) + [0, 0, 0, 0, 0, 0, 0, 1]
@@ -46,9 +47,9 @@ import Testing
     }
     var packet = inner
     for _ in 2...8 { packet = wrap(packet) }
-    #expect(try OSCPacket.messages(in: packet) == [Self.all, other])
+    try expectEqual(OSCPacket.messages(in: packet), [Self.all, other])
     #expect(throws: OSCError.self) { try OSCPacket.messages(in: wrap(packet)) }
-    #expect(try OSCPacket.messages(in: OSCPacket.bundle(of: [])) == [])
+    try expectEqual(OSCPacket.messages(in: OSCPacket.bundle(of: [])), [])
   }
 
   @Test(arguments: [
@@ -68,9 +69,9 @@ import Testing
   /// A text may be a path, whose bytes are kept.
   @Test func textsThatAreNotUTF8AreKept() throws {
     let bytes = Array("/a\0\0,s\0\0".utf8) + [0x63, 0xE9, 0, 0]
-    let message = try #require(try OSCPacket.messages(in: bytes).first)
-    #expect(message.arguments == [.string(String(systemName: [0x63, 0xE9]))])
-    #expect(try message.encoded() == bytes)
+    let message = try require(try OSCPacket.messages(in: bytes).first)
+    expectEqual(message.arguments, [.string(String(systemName: [0x63, 0xE9]))])
+    try expectEqual(message.encoded(), bytes)
     let address = [0x2f, 0xff, 0, 0] + Array(",\0\0\0".utf8)
     #expect(throws: OSCError.self) { try OSCPacket.messages(in: address) }
   }
@@ -87,10 +88,10 @@ import Testing
 
   @Test func addressesAreReadFromURLs() throws {
     let address = try OSCAddress(url: "osc.udp://127.0.0.1:13000/")
-    #expect(address == OSCAddress(port: 13000) && address.isLoopback)
-    #expect(address.url == "osc.udp://127.0.0.1:13000/")
-    #expect(try OSCAddress(url: "osc.udp://localhost:13000/").isLoopback)
-    #expect(OSCAddress(host: 0xC0A8_0105, port: 9).description == "192.168.1.5:9")
+    expectTrue(address == OSCAddress(port: 13000) && address.isLoopback)
+    expectEqual(address.url, "osc.udp://127.0.0.1:13000/")
+    expectTrue(try OSCAddress(url: "osc.udp://localhost:13000/").isLoopback)
+    expectEqual(OSCAddress(host: 0xC0A8_0105, port: 9).description, "192.168.1.5:9")
     for url in ["", "udp", "osc.udp://", "osc.udp://localhost/", "http://localhost:80/"] {
       #expect(throws: OSCError.self) { try OSCAddress(url: url) }
     }
@@ -124,24 +125,25 @@ import Testing
     lo_message_add_string(message, "seven")
     lo_message_add_double(message, 7.5)
     lo_message_add_true(message)
-    #expect(lo_send_message(address, "/from/liblo", message) > 0)
+    expectTrue(lo_send_message(address, "/from/liblo", message) > 0)
     try wait(for: "the message") { !box.received.isEmpty }
-    #expect(
-      box.received[0].messages == [
+    expectEqual(
+      box.received[0].messages,
+      [
         OSCMessage("/from/liblo", .int(7), .string("seven"), .double(7.5), .bool(true))
       ])
-    #expect(box.received[0].source.isLoopback)
+    expectTrue(box.received[0].source.isLoopback)
   }
 
   /// The reason for a socket of our own.
   @Test func libloBindsToAllAddresses() throws {
-    let server = try #require(lo_server_new(nil, nil))
+    let server = try require(lo_server_new(nil, nil))
     defer { lo_server_free(server) }
     let port = String(lo_server_get_port(server), radix: 16, uppercase: true)
     let sockets =
       text(of: URL(fileURLWithPath: "/proc/net/udp"))
       + text(of: URL(fileURLWithPath: "/proc/net/udp6"))
-    #expect(sockets.split(separator: "\n").contains { $0.contains(": 00000000:\(port) ") })
+    expectTrue(sockets.split(separator: "\n").contains { $0.contains(": 00000000:\(port) ") })
   }
 
   /// The reasons for patterns of our own.
@@ -150,8 +152,8 @@ import Testing
     let results = ["[!\0]\0", "[!\0\0\0"].map { pattern in
       Array(pattern.utf8CString).withUnsafeBufferPointer { lo_pattern_match("a", $0.baseAddress) }
     }
-    #expect(results[0] != results[1])
-    #expect(lo_pattern_match("/a/b/c", "/a/*") == 1)
+    expectTrue(results[0] != results[1])
+    expectEqual(lo_pattern_match("/a/b/c", "/a/*"), 1)
   }
 
   @Test func aSocketIsBoundToTheLoopback() throws {
@@ -160,7 +162,7 @@ import Testing
     let line = text(of: URL(fileURLWithPath: "/proc/net/udp")).split(separator: "\n").first {
       $0.contains(":\(String(repeating: "0", count: 4 - port.count))\(port) ")
     }
-    #expect(line?.contains(" 0100007F:") == true, "\(line ?? "")")
+    expectEqual(line?.contains(" 0100007F:"), true, "\(line ?? "")")
     #expect(throws: OSCError.self) { try OSCSocket(port: socket.port) }
   }
 
@@ -188,10 +190,10 @@ import Testing
       OSCAddress(host: 0x7F01_0203, port: 1), OSCAddress(host: 0x0A00_0001, port: 1)
     )
     let other = OSCAddress(host: 0x0A00_0002, port: 1)
-    #expect(OSCSocket.Reach.loopback.accepts(near) && !OSCSocket.Reach.loopback.accepts(far))
+    expectTrue(OSCSocket.Reach.loopback.accepts(near) && !OSCSocket.Reach.loopback.accepts(far))
     let one = OSCSocket.Reach.host(0x0A00_0001)
-    #expect(one.accepts(near) && one.accepts(far) && !one.accepts(other))
-    #expect(OSCSocket.Reach.everywhere.accepts(other))
+    expectTrue(one.accepts(near) && one.accepts(far) && !one.accepts(other))
+    expectTrue(OSCSocket.Reach.everywhere.accepts(other))
   }
 
   /// A name that is known later, and changes its address.
@@ -204,12 +206,12 @@ import Testing
     let (first, second) = (
       OSCAddress(host: 0x0A00_0001, port: 1), OSCAddress(host: 0x0A00_0002, port: 1)
     )
-    #expect(reach.unknownName == "phone.local" && reach.description.contains("not known yet"))
-    #expect(!reach.accepts(first) && reach.accepts(OSCAddress(port: 1)))
+    expectTrue(reach.unknownName == "phone.local" && reach.description.contains("not known yet"))
+    expectTrue(!reach.accepts(first) && reach.accepts(OSCAddress(port: 1)))
     try wait(for: "the address") { reach.accepts(first) }
-    #expect(reach.unknownName == nil && reach.description.contains("phone.local (10.0.0.1)"))
+    expectTrue(reach.unknownName == nil && reach.description.contains("phone.local (10.0.0.1)"))
     try wait(for: "another address") { reach.accepts(second) }
-    #expect(!reach.accepts(first))
+    expectTrue(!reach.accepts(first))
     // No question follows at once.
     let questions = Mutex(0)
     let patient = OSCSocket.Reach.named(
@@ -217,17 +219,17 @@ import Testing
         questions.withLock { $0 += 1 }
         return nil
       })
-    for _ in 0..<10 { #expect(!patient.accepts(first)) }
-    #expect(questions.withLock { $0 } == 1)
-    #expect(OSCSocket.Reach(host: "localhost") == .loopback)
-    #expect(OSCSocket.Reach(host: "10.0.0.1").accepts(first))
+    for _ in 0..<10 { expectTrue(!patient.accepts(first)) }
+    expectEqual(questions.withLock { $0 }, 1)
+    expectEqual(OSCSocket.Reach(host: "localhost"), .loopback)
+    expectTrue(OSCSocket.Reach(host: "10.0.0.1").accepts(first))
   }
 
   /// Packets with a source that is not the loopback stand for packets of other hosts.
   @Test(.enabled(if: outside != nil, "this machine has no address but the loopback"))
   func packetsOfOtherHostsAreDropped() throws {
     let outside = Self.outside!
-    #expect(OSCSocket.isLocal(OSCAddress(host: outside, port: 1)))
+    expectTrue(OSCSocket.isLocal(OSCAddress(host: outside, port: 1)))
     let stranger = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
     defer { close(stranger) }
     func send(_ bytes: [UInt8], to host: UInt32, _ port: UInt16) -> Int {
@@ -249,7 +251,7 @@ import Testing
         bind(stranger, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    #expect(bound == 0)
+    expectEqual(bound, 0)
     let packet = try OSCMessage("/stranger").encoded()
     for reach in [OSCSocket.Reach.loopback, .host(outside + 1), .host(outside), .everywhere] {
       let box = Box()
@@ -262,7 +264,7 @@ import Testing
       try friend.send(OSCMessage("/friend"), to: OSCAddress(port: socket.port))
       try wait(for: "the friend") { box.received.contains { $0.messages[0].address == "/friend" } }
       let strangers = box.received.filter { $0.messages[0].address == "/stranger" }
-      #expect(strangers.isEmpty != isOpen, "\(reach)")
+      expectTrue(strangers.isEmpty != isOpen, "\(reach)")
     }
   }
 

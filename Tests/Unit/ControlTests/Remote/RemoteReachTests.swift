@@ -35,8 +35,8 @@ struct RemoteReachTests {
             environment: environment, executable: "ip")
           defer { program.child.end() }
           let line = try program.value(after: "session: server ")
-          let port = try #require(line.firstMatch(of: /UDP port (\d+)/)).output.1
-          #expect(line.contains("10.77.0.") == (entry.options.last?.hasPrefix("10") ?? false))
+          let port = try require(line.firstMatch(of: /UDP port (\d+)/)).output.1
+          expectEqual(line.contains("10.77.0."), (entry.options.last?.hasPrefix("10") ?? false))
           /// Runs the command on one of the machines.
           func command(_ machine: String, _ words: [String]) throws -> CommandResult {
             try run(
@@ -44,15 +44,15 @@ struct RemoteReachTests {
           }
           let far = try command(
             b, ["set", "osc.udp://\(Namespaces.first):\(port)/", "tracks/1/gain=\(-6 - number)"])
-          #expect((far.status == 0) == entry.isReached, "\(entry.options): \(far)")
-          if !entry.isReached { #expect(far.errors.contains("its --remote-host"), "\(far)") }
+          expectEqual((far.status == 0), entry.isReached, "\(entry.options): \(far)")
+          if !entry.isReached { expectTrue(far.errors.contains("its --remote-host"), "\(far)") }
           let near = try command(a, ["osc", "reach", "tracks/1/gain"])
-          #expect(near.status == 0, "\(near)")
-          #expect(
-            near.output.contains("gain \(-6 - number)") == entry.isReached,
+          expectEqual(near.status, 0, "\(near)")
+          expectEqual(
+            near.output.contains("gain \(-6 - number)"), entry.isReached,
             "\(entry.options): \(near)")
-          #expect(try command(a, ["set", "reach", "quit"]).status == 0)
-          #expect(program.child.wait(seconds: 60) == 0, "\(program.lines)")
+          try expectEqual(command(a, ["set", "reach", "quit"]).status, 0)
+          expectEqual(program.child.wait(seconds: 60), 0, "\(program.lines)")
         }
       }
     }

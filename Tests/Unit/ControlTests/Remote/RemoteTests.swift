@@ -73,23 +73,23 @@ final class RecordingTarget: RemoteSession {
     let packet =
       messages.count == 1 ? try messages[0].encoded() : try OSCPacket.bundle(of: messages)
     return try remote.receive(packet, from: peer, now: now).flatMap { answer in
-      #expect(answer.destination == peer)
+      expectEqual(answer.destination, peer)
       return try OSCPacket.messages(in: answer.bytes)
     }
   }
 
   @Test func anAddressWithoutArgumentsIsAQuestion() throws {
     var remote = RemoteMessages(target)
-    #expect(
-      try ask(&remote, OSCMessage("/cuejack/tracks/1/gain"))
-        == [OSCMessage("/cuejack/tracks/1/gain", .float(0))])
-    #expect(
-      try ask(&remote, OSCMessage("/cuejack/get", .string("/cuejack/peaks")))
-        == [OSCMessage("/cuejack/peaks", .float(-6), .float(-12))])
-    #expect(
-      try ask(&remote, OSCMessage("/cuejack/tracks/*/gain")).map(\.address)
-        == ["/cuejack/tracks/1/gain", "/cuejack/tracks/2/gain"])
-    #expect(target.calls == [])
+    try expectEqual(
+      ask(&remote, OSCMessage("/cuejack/tracks/1/gain")),
+      [OSCMessage("/cuejack/tracks/1/gain", .float(0))])
+    try expectEqual(
+      ask(&remote, OSCMessage("/cuejack/get", .string("/cuejack/peaks"))),
+      [OSCMessage("/cuejack/peaks", .float(-6), .float(-12))])
+    try expectEqual(
+      ask(&remote, OSCMessage("/cuejack/tracks/*/gain")).map(\.address),
+      ["/cuejack/tracks/1/gain", "/cuejack/tracks/2/gain"])
+    expectEqual(target.calls, [])
   }
 
   /// A pattern that matches values performs nothing, and none saves or quits.
@@ -106,12 +106,12 @@ final class RecordingTarget: RemoteSession {
     }
     var remote = RemoteMessages(target)
     let found = try ask(&remote, OSCMessage(pattern))
-    #expect(found.map(\.address) == answers.map { "/cuejack/\($0)" })
-    #expect(target.calls == calls)
+    expectEqual(found.map(\.address), answers.map { "/cuejack/\($0)" })
+    expectEqual(target.calls, calls)
     // The same as a text.
     let read = try ask(&remote, OSCMessage("/cuejack/get", .string(pattern)))
-    #expect(read.map(\.address) == (calls.isEmpty ? answers : ["error"]).map { "/cuejack/\($0)" })
-    #expect(target.calls == calls)
+    expectEqual(read.map(\.address), (calls.isEmpty ? answers : ["error"]).map { "/cuejack/\($0)" })
+    expectEqual(target.calls, calls)
   }
 
   @Test(arguments: [
@@ -132,8 +132,8 @@ final class RecordingTarget: RemoteSession {
   func valuesAreSetInTheTypesOfTheirNodes(address: String, values: [OSCValue], call: String) throws
   {
     var remote = RemoteMessages(target)
-    #expect(try ask(&remote, OSCMessage(address, values)) == [])
-    #expect(target.calls == [call])
+    try expectEqual(ask(&remote, OSCMessage(address, values)), [])
+    expectEqual(target.calls, [call])
   }
 
   /// The pong comes when what was asked before is done; other answers come at once.
@@ -157,25 +157,25 @@ final class RecordingTarget: RemoteSession {
     let work = RemoteWork()
     target.content.withLock { $0.work = work }
     let ping = OSCMessage("/cuejack/ping", .int(7))
-    #expect(try ask(&remote, OSCMessage("/cuejack/start"), ping) == [])
-    #expect(try ask(&remote, OSCMessage("/cuejack/alive")) == [OSCMessage("/cuejack/alive")])
-    #expect(
-      try ask(&remote, OSCMessage("/cuejack/count")) == [OSCMessage("/cuejack/count", .int(3))])
+    try expectEqual(ask(&remote, OSCMessage("/cuejack/start"), ping), [])
+    try expectEqual(ask(&remote, OSCMessage("/cuejack/alive")), [OSCMessage("/cuejack/alive")])
+    try expectEqual(
+      ask(&remote, OSCMessage("/cuejack/count")), [OSCMessage("/cuejack/count", .int(3))])
     // Another program does not wait.
     let other = OSCAddress(port: 5001)
-    #expect(remote.receive(try ping.encoded(), from: other, now: 0).map(\.destination) == [other])
+    expectEqual(remote.receive(try ping.encoded(), from: other, now: 0).map(\.destination), [other])
     var (told, pause) = remote.tick(now: 0)
-    #expect(told.isEmpty && pause != nil)
+    expectTrue(told.isEmpty && pause != nil)
     work.end(outcome)
     (told, pause) = remote.tick(now: 0)
-    #expect(told.allSatisfy { $0.destination == peer } && pause == nil)
-    #expect(
-      try told.flatMap { try OSCPacket.messages(in: $0.bytes) }
-        == answers + [OSCMessage("/cuejack/pong", .int(7))])
+    expectTrue(told.allSatisfy { $0.destination == peer } && pause == nil)
+    try expectEqual(
+      told.flatMap { try OSCPacket.messages(in: $0.bytes) },
+      answers + [OSCMessage("/cuejack/pong", .int(7))])
     // What ends at once is answered at once.
-    #expect(
-      try ask(&remote, OSCMessage("/cuejack/start"), ping)
-        == answers + [OSCMessage("/cuejack/pong", .int(7))])
+    try expectEqual(
+      ask(&remote, OSCMessage("/cuejack/start"), ping),
+      answers + [OSCMessage("/cuejack/pong", .int(7))])
   }
 
   private static let refused: [(String, [OSCValue], String)] = [
@@ -214,27 +214,27 @@ final class RecordingTarget: RemoteSession {
   {
     var remote = RemoteMessages(target)
     let answers = try ask(&remote, OSCMessage(address, values))
-    try #require(answers.count == 1 && answers[0].address == "/cuejack/error", "\(answers)")
-    #expect(answers[0].types == "ss")
-    #expect(answers[0].arguments[1].text?.contains(words) == true, "\(answers)")
-    #expect(target.calls == [])
+    try require(answers.count == 1 && answers[0].address == "/cuejack/error", "\(answers)")
+    expectEqual(answers[0].types, "ss")
+    expectEqual(answers[0].arguments[1].text?.contains(words), true, "\(answers)")
+    expectEqual(target.calls, [])
   }
 
   @Test func aReleasedButtonDoesNothing() throws {
     var remote = RemoteMessages(target)
-    #expect(try ask(&remote, OSCMessage("/cuejack/start", .float(0))) == [])
-    #expect(try ask(&remote, OSCMessage("/cuejack/start", .bool(false))) == [])
-    #expect(target.calls == [])
+    try expectEqual(ask(&remote, OSCMessage("/cuejack/start", .float(0))), [])
+    try expectEqual(ask(&remote, OSCMessage("/cuejack/start", .bool(false))), [])
+    expectEqual(target.calls, [])
   }
 
   @Test func aPatternSetsAllThatItMatches() throws {
     var remote = RemoteMessages(target)
-    #expect(try ask(&remote, OSCMessage("/cuejack/tracks/{1,2}/gain", .float(-3))) == [])
-    #expect(target.calls == ["/cuejack/tracks/1/gain=-3.0", "/cuejack/tracks/2/gain=-3.0"])
+    try expectEqual(ask(&remote, OSCMessage("/cuejack/tracks/{1,2}/gain", .float(-3))), [])
+    expectEqual(target.calls, ["/cuejack/tracks/1/gain=-3.0", "/cuejack/tracks/2/gain=-3.0"])
     // The gains take the number, and the switch does not.
     let answers = try ask(&remote, OSCMessage("/cuejack/tracks/?/*", .float(-4)))
-    #expect(answers.map(\.arguments[0].text) == ["/cuejack/tracks/1/mute"])
-    #expect(target.calls.count == 4)
+    expectEqual(answers.map(\.arguments[0].text), ["/cuejack/tracks/1/mute"])
+    expectEqual(target.calls.count, 4)
   }
 
   /// Faders send positions from 0 to 1. They are answered with positions, and so are subscribers.
@@ -242,24 +242,23 @@ final class RecordingTarget: RemoteSession {
     var remote = RemoteMessages(target)
     let fader = "/cuejack/tracks/1/gain/-60..6"
     for (position, call) in [(OSCValue.float(0.5), "-27.0"), (.int(0), "-60.0"), (.int(1), "6.0")] {
-      #expect(try ask(&remote, OSCMessage(fader, position)) == [])
-      #expect(target.calls.last == "/cuejack/tracks/1/gain=\(call)")
+      try expectEqual(ask(&remote, OSCMessage(fader, position)), [])
+      expectEqual(target.calls.last, "/cuejack/tracks/1/gain=\(call)")
     }
-    #expect(try ask(&remote, OSCMessage(fader)) == [OSCMessage(fader, .float(1))])
+    try expectEqual(ask(&remote, OSCMessage(fader)), [OSCMessage(fader, .float(1))])
     _ = try ask(&remote, OSCMessage("/cuejack/count/9..1", .float(0.3)))
-    #expect(target.calls.last == "/cuejack/count=7")
+    expectEqual(target.calls.last, "/cuejack/count=7")
     _ = try ask(&remote, OSCMessage("/cuejack/tracks/*/gain/-90..10", .float(0.25)))
-    #expect(target.calls.suffix(2) == (1...2).map { "/cuejack/tracks/\($0)/gain=-65.0" })
+    expectEqual(target.calls.suffix(2), (1...2).map { "/cuejack/tracks/\($0)/gain=-65.0" })
 
     let gains = OSCValue.string("/cuejack/tracks/*/gain/-90..10")
-    #expect(
-      try ask(&remote, OSCMessage("/cuejack/subscribe", gains)).first?.address
-        == "/cuejack/subscribed")
+    try expectEqual(
+      ask(&remote, OSCMessage("/cuejack/subscribe", gains)).first?.address, "/cuejack/subscribed")
     let sent = try remote.tick(now: 1).answers.flatMap { try OSCPacket.messages(in: $0.bytes) }
-    #expect(
-      sent == (1...2).map { OSCMessage("/cuejack/tracks/\($0)/gain/-90..10", .float(0.25)) })
+    expectEqual(
+      sent, (1...2).map { OSCMessage("/cuejack/tracks/\($0)/gain/-90..10", .float(0.25)) })
     _ = try ask(&remote, OSCMessage("/cuejack/unsubscribe", gains))
-    #expect(remote.tick(now: 1_000_000_000).answers.isEmpty)
+    expectTrue(remote.tick(now: 1_000_000_000).answers.isEmpty)
   }
 
   @Test(arguments: [
@@ -273,9 +272,9 @@ final class RecordingTarget: RemoteSession {
   func aRangeThatDoesNotFitIsRefused(path: String, values: [OSCValue], words: String) throws {
     var remote = RemoteMessages(target)
     let answers = try ask(&remote, OSCMessage("/cuejack/\(path)", values))
-    #expect(answers.first?.address == "/cuejack/error")
-    #expect(answers.first?.arguments.last?.text?.contains(words) == true, "\(answers)")
-    #expect(target.calls == [])
+    expectEqual(answers.first?.address, "/cuejack/error")
+    expectEqual(answers.first?.arguments.last?.text?.contains(words), true, "\(answers)")
+    expectEqual(target.calls, [])
   }
 
   @Test func theListHasTheWholeAddressSpace() throws {
@@ -289,55 +288,56 @@ final class RecordingTarget: RemoteSession {
     while nodes.count < 110 {
       let answers = try ask(&remote, OSCMessage("/cuejack/list", .int(Int32(nodes.count))))
       nodes += answers.compactMap { RemoteNode($0) }
-      #expect(answers.last?.arguments.last == .int(110))
+      expectEqual(answers.last?.arguments.last, .int(110))
     }
-    #expect(nodes == target.remoteNodes)
-    #expect(try ask(&remote, OSCMessage("/cuejack/list", .int(500))).count == 1)
-    #expect(try ask(&remote, OSCMessage("/cuejack/list", .int(-5))).count == 33)
+    expectEqual(nodes, target.remoteNodes)
+    try expectEqual(ask(&remote, OSCMessage("/cuejack/list", .int(500))).count, 1)
+    try expectEqual(ask(&remote, OSCMessage("/cuejack/list", .int(-5))).count, 33)
   }
 
   @Test func anAddressSpaceMayChange() throws {
     var remote = RemoteMessages(target)
     let address = "/cuejack/new"
-    #expect(try ask(&remote, OSCMessage(address)).first?.address == "/cuejack/error")
+    try expectEqual(ask(&remote, OSCMessage(address)).first?.address, "/cuejack/error")
     target.content.withLock { content in
       content.extra = [RemoteNode("new", .state, types: "f", summary: "new")]
       content.values[address] = [.float(1)]
       content.version += 1
     }
-    #expect(try ask(&remote, OSCMessage(address)) == [OSCMessage(address, .float(1))])
+    try expectEqual(ask(&remote, OSCMessage(address)), [OSCMessage(address, .float(1))])
   }
 
   @Test func subscribersReceiveChangesAndMeters() throws {
     var remote = RemoteMessages(target)
-    #expect(remote.tick(now: 0).pause == nil)
+    expectNil(remote.tick(now: 0).pause)
     let seconds: UInt64 = 1_000_000_000
     let answers = try ask(
       &remote, OSCMessage("/cuejack/subscribe", .string("/cuejack/*"), .float(0.5)))
-    #expect(
-      answers == [
+    expectEqual(
+      answers,
+      [
         OSCMessage("/cuejack/subscribed", .string("/cuejack/*"), .float(0.5), .float(30))
       ])
     func tick(_ now: UInt64) throws -> [String] {
       let (answers, pause) = remote.tick(now: now)
-      #expect(pause.map { $0 > 0 && $0 <= 0.5 } == true)
+      expectEqual(pause.map { $0 > 0 && $0 <= 0.5 }, true)
       return try answers.flatMap { try OSCPacket.messages(in: $0.bytes) }.map(\.address)
     }
     let all = ["title", "count", "frames", "load", "peaks"].map { "/cuejack/\($0)" }
-    #expect(try tick(0) == all)
-    #expect(try tick(seconds / 4) == [])
-    #expect(try tick(seconds / 2) == ["/cuejack/peaks"])
+    try expectEqual(tick(0), all)
+    try expectEqual(tick(seconds / 4), [])
+    try expectEqual(tick(seconds / 2), ["/cuejack/peaks"])
     target.content.withLock { $0.values["/cuejack/load"] = [.float(13)] }
-    #expect(try tick(seconds) == ["/cuejack/load", "/cuejack/peaks"])
+    try expectEqual(tick(seconds), ["/cuejack/load", "/cuejack/peaks"])
     // Periods that were missed are not made up for.
-    #expect(try tick(10 * seconds) == ["/cuejack/peaks"])
-    #expect(try tick(10 * seconds + 1) == [])
+    try expectEqual(tick(10 * seconds), ["/cuejack/peaks"])
+    try expectEqual(tick(10 * seconds + 1), [])
     // It lasts thirty seconds, unless it is renewed.
     _ = try ask(
       &remote, OSCMessage("/cuejack/subscribe", .string("/cuejack/*"), .float(0.5)),
       now: 20 * seconds)
-    #expect(try tick(49 * seconds) == ["/cuejack/peaks"])
-    #expect(remote.tick(now: 50 * seconds).pause == nil)
+    try expectEqual(tick(49 * seconds), ["/cuejack/peaks"])
+    expectNil(remote.tick(now: 50 * seconds).pause)
   }
 
   @Test func subscriptionsEnd() throws {
@@ -345,22 +345,22 @@ final class RecordingTarget: RemoteSession {
     let subscribe = OSCMessage("/cuejack/subscribe", .string("/cuejack/peaks"))
     _ = try ask(&remote, subscribe)
     remote.forget(OSCAddress(port: 5001))
-    #expect(remote.tick(now: 0).pause != nil)
+    expectTrue(remote.tick(now: 0).pause != nil)
     remote.forget(peer)
-    #expect(remote.tick(now: 0).pause == nil)
+    expectNil(remote.tick(now: 0).pause)
     for ending in [
       OSCMessage("/cuejack/unsubscribe"),
       OSCMessage("/cuejack/unsubscribe", .string("/cuejack/peaks")),
     ] {
       _ = try ask(&remote, subscribe)
-      #expect(try ask(&remote, ending).map(\.address) == ["/cuejack/unsubscribed"])
-      #expect(remote.tick(now: 0).pause == nil)
+      try expectEqual(ask(&remote, ending).map(\.address), ["/cuejack/unsubscribed"])
+      expectNil(remote.tick(now: 0).pause)
     }
     let packet = try subscribe.encoded()
     for number in 1...64 {
       _ = remote.receive(packet, from: OSCAddress(port: UInt16(number)), now: 0)
     }
-    #expect(try ask(&remote, subscribe).first?.arguments[1].text?.contains("64") == true)
+    try expectEqual(ask(&remote, subscribe).first?.arguments[1].text?.contains("64"), true)
   }
 
   @Test func malformedPacketsHaveNeitherEffectNorAnswer() throws {
@@ -370,8 +370,8 @@ final class RecordingTarget: RemoteSession {
       OSCMessage("/cuejack/tracks/1/gain", .float(-3)), OSCMessage("/cuejack/start"),
     ])
     packet.removeLast(4)
-    #expect(remote.receive(packet, from: peer, now: 0).isEmpty)
-    #expect(target.calls == [])
+    expectTrue(remote.receive(packet, from: peer, now: 0).isEmpty)
+    expectEqual(target.calls, [])
   }
 
   @Test func twoSessionsCannotAnswerEachOtherForEver() throws {
@@ -381,7 +381,7 @@ final class RecordingTarget: RemoteSession {
       OSCMessage("/cuejack/pong", .int(1)),
       OSCMessage("/cuejack/list", .int(0), .int(0), .int(0)),
     ]
-    for message in messages { #expect(try ask(&remote, message) == []) }
+    for message in messages { try expectEqual(ask(&remote, message), []) }
   }
 
   @Test(arguments: [
@@ -402,7 +402,7 @@ final class RecordingTarget: RemoteSession {
     }
     var remote = RemoteMessages(target)
     let answers = try ask(&remote, OSCMessage("/cuejack/get", .string("/cuejack/x" + pattern)))
-    #expect((answers.first?.address == "/cuejack/x\(address)") == matches, "\(answers)")
+    expectEqual((answers.first?.address == "/cuejack/x\(address)"), matches, "\(answers)")
   }
 
   @Test func aPatternCannotTakeLong() throws {
@@ -420,8 +420,8 @@ final class RecordingTarget: RemoteSession {
       (String(repeating: "x", count: 5000) + "*", "too long"),
     ] {
       let answers = try ask(&remote, OSCMessage("/cuejack/" + pattern))
-      #expect(answers.first?.address == "/cuejack/error")
-      #expect(answers.first?.arguments.last?.text?.contains(words) == true, "\(answers)")
+      expectEqual(answers.first?.address, "/cuejack/error")
+      expectEqual(answers.first?.arguments.last?.text?.contains(words), true, "\(answers)")
     }
   }
 
@@ -430,13 +430,14 @@ final class RecordingTarget: RemoteSession {
     func values(_ path: String, _ text: String) -> [OSCValue]? {
       try? nodes["/cuejack/\(path)"]!.values(from: text)
     }
-    #expect(values("tracks/1/gain", "-6.5") == [.float(-6.5)])
-    #expect(values("tracks/1/gain", "loud") == nil && values("tracks/1/gain", "99") == nil)
-    #expect(values("tracks/1/mute", "On") == [.bool(true)] && values("tracks/1/mute", "2") == nil)
-    #expect(values("title", "a, b=c") == [.string("a, b=c")])
-    #expect(values("count", "4") == [.int(4)] && values("count", "4.5") == nil)
-    #expect(values("frames", "9007199254740993") == [.long(9_007_199_254_740_993)])
-    #expect(values("peaks", "1,2") == [.float(1), .float(2)] && values("peaks", "1") == nil)
+    expectEqual(values("tracks/1/gain", "-6.5"), [.float(-6.5)])
+    expectTrue(values("tracks/1/gain", "loud") == nil && values("tracks/1/gain", "99") == nil)
+    expectTrue(
+      values("tracks/1/mute", "On") == [.bool(true)] && values("tracks/1/mute", "2") == nil)
+    expectEqual(values("title", "a, b=c"), [.string("a, b=c")])
+    expectTrue(values("count", "4") == [.int(4)] && values("count", "4.5") == nil)
+    expectEqual(values("frames", "9007199254740993"), [.long(9_007_199_254_740_993)])
+    expectTrue(values("peaks", "1,2") == [.float(1), .float(2)] && values("peaks", "1") == nil)
   }
 }
 
@@ -447,11 +448,12 @@ final class RecordingTarget: RemoteSession {
     let server = try RemoteServer(target)
     defer { server.end() }
     let client = try RemoteClient(of: OSCAddress(port: server.port), patience: 60)
-    #expect(try client.nodes() == target.remoteNodes)
+    try expectEqual(client.nodes(), target.remoteNodes)
     try client.send(OSCMessage("/cuejack/tracks/1/gain", .float(-6)))
-    #expect(target.calls == ["/cuejack/tracks/1/gain=-6.0"])
-    #expect(
-      try client.values(of: "/cuejack/tracks/*/gain") == [
+    expectEqual(target.calls, ["/cuejack/tracks/1/gain=-6.0"])
+    try expectEqual(
+      client.values(of: "/cuejack/tracks/*/gain"),
+      [
         OSCMessage("/cuejack/tracks/1/gain", .float(-6)),
         OSCMessage("/cuejack/tracks/2/gain", .float(0)),
       ])
@@ -480,7 +482,7 @@ final class RecordingTarget: RemoteSession {
       try socket.send(bytes: bytes, to: address)
       if round % 100 == 0 { try client.send(OSCMessage("/cuejack/start")) }
     }
-    #expect(target.calls == Array(repeating: "/cuejack/start()", count: 50))
+    expectEqual(target.calls, Array(repeating: "/cuejack/start()", count: 50))
   }
 
   /// One datagram is lost on its way, to the session or from it.
@@ -513,8 +515,8 @@ final class RecordingTarget: RemoteSession {
     for gain in 1...3 {
       try client.send(OSCMessage("/cuejack/tracks/1/gain", .float(Float(gain))))
     }
-    #expect(target.calls == (1...3).map { "/cuejack/tracks/1/gain=\($0).0" })
-    #expect(try client.nodes() == target.remoteNodes)
+    expectEqual(target.calls, (1...3).map { "/cuejack/tracks/1/gain=\($0).0" })
+    try expectEqual(client.nodes(), target.remoteNodes)
   }
 
   @Test func aSessionThatHasGoneIsToldAtOnce() throws {
@@ -555,12 +557,12 @@ final class RecordingTarget: RemoteSession {
   @Test func aPublishedSessionIsFoundUntilItEnds() throws {
     let name = "session \(UUID().uuidString.prefix(8))"
     let report = SessionReport(client: name, server: "s", port: 4711, path: "/a/b")
-    let session = try #require(PublishedSession(client: name) { report })
+    let session = try require(PublishedSession(client: name) { report })
     func found() -> [SessionReport] {
       RunningSessions(patience: 60).reports.filter { $0.client == name }
     }
-    #expect(found() == [report])
+    expectEqual(found(), [report])
     session.end()
-    #expect(found() == [])
+    expectEqual(found(), [])
   }
 }

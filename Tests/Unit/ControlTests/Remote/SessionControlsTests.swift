@@ -41,9 +41,9 @@ import Testing
           "LV2_PATH": "/usr/lib/lv2", "XDG_RUNTIME_DIR": folder.path,
         ]) { $1 }, executable: builtProduct(named: "cuejack").path)
       let line = try program.value(after: "session: server ")
-      let port = try #require(line.firstMatch(of: /UDP port (\d+)/)).output.1
+      let port = try require(line.firstMatch(of: /UDP port (\d+)/)).output.1
       let client = try RemoteClient(
-        of: OSCAddress(port: try #require(UInt16(port))), patience: 60)
+        of: OSCAddress(port: try require(UInt16(port))), patience: 60)
       try body(program, client, jack, folder)
     }
   }
@@ -63,7 +63,7 @@ import Testing
         ("tracks[drums].chain[none].bypass", nil), ("tracks/none/gain", nil),
       ] {
         let found = try client.address(of: target)
-        #expect(found == address.map { "/cuejack/\($0)" }, "\(target)")
+        expectEqual(found, address.map { "/cuejack/\($0)" }, "\(target)")
       }
     }
   }
@@ -80,7 +80,7 @@ import Testing
           .replacing(/plugins\/\d+\/.*/, with: "plugins/M/SYMBOL")
           .replacing(/(bypass|id)\/\d+/) { "\($0.output.1)/M" }
         met.insert(address)
-        #expect(
+        expectTrue(
           rows.contains {
             $0.contains("`\(address)`") && $0.contains("| \(node.kind.rawValue) |")
           }, "\(address)")
@@ -93,13 +93,13 @@ import Testing
           "pong", "alive", "remark",
         ].contains($0.dropFirst(9))
       }
-      #expect(Set(listed).subtracting(met).isEmpty)
+      expectTrue(Set(listed).subtracting(met).isEmpty)
       // Every value has the types of its node.
       for node in nodes where node.kind != .action {
-        let values = try #require(try client.values(of: node.address).first?.arguments)
-        #expect(values.count == node.types.count)
+        let values = try require(try client.values(of: node.address).first?.arguments)
+        expectEqual(values.count, node.types.count)
         for (tag, value) in zip(node.types, values) {
-          #expect(value.tag == tag || tag == "T" && value.tag == "F", "\(node.address)")
+          expectTrue(value.tag == tag || tag == "T" && value.tag == "F", "\(node.address)")
         }
       }
     }
@@ -108,7 +108,7 @@ import Testing
   @Test func everyParameterIsSetAndRead() throws {
     try withSession { _, client, _, folder in
       for node in try client.nodes() where node.kind == .parameter {
-        let old = try #require(try client.values(of: node.address).first?.arguments.first)
+        let old = try require(try client.values(of: node.address).first?.arguments.first)
         let new: OSCValue
         if case .bool(let flag) = old {
           new = .bool(!flag)
@@ -123,65 +123,65 @@ import Testing
         }
       }
       let document = try SessionStore.read(folder.path + "/s").document
-      #expect(document.tracks[0].mute && document.tracks[1].solo && document.buses[0].mute)
-      #expect(document.tracks[0].chain.allSatisfy(\.bypass) && document.buses[0].chain[0].bypass)
-      #expect(document.tracks[0].volume == -84 && document.tracks[0].pan == -0.5)
-      #expect(document.buses[0].gain == -84)
-      #expect(document.tracks[0].chain[0].parameters == ["gain": -61.5])
+      expectTrue(document.tracks[0].mute && document.tracks[1].solo && document.buses[0].mute)
+      expectTrue(document.tracks[0].chain.allSatisfy(\.bypass) && document.buses[0].chain[0].bypass)
+      expectTrue(document.tracks[0].volume == -84 && document.tracks[0].pan == -0.5)
+      expectEqual(document.buses[0].gain, -84)
+      expectEqual(document.tracks[0].chain[0].parameters, ["gain": -61.5])
     }
   }
 
   @Test func theKeysOfTheTerminalHaveAddresses() throws {
     try withSession { program, client, _, folder in
       try client.send(OSCMessage("/cuejack/armed", .bool(true)))
-      #expect(try value("recordings/2/armed", client) == .bool(true))
+      try expectEqual(value("recordings/2/armed", client), .bool(true))
       try client.send(OSCMessage("/cuejack/recordings/2/armed", .bool(false)))
-      #expect(try value("armed", client) == .bool(false))
+      try expectEqual(value("armed", client), .bool(false))
       try client.send(OSCMessage("/cuejack/start"))
-      #expect(try value("running", client) == .bool(true))
-      #expect(try value("recording", client) == .bool(true))
+      try expectEqual(value("running", client), .bool(true))
+      try expectEqual(value("recording", client), .bool(true))
       try wait(for: "sound") { try value("position", client)?.number ?? 0 > 0.1 }
       try wait(for: "peaks") { try value("tracks/1/peak", client)?.number ?? -120 > -12 }
       try client.send(OSCMessage("/cuejack/pause"))
-      #expect(try value("running", client) == .bool(false))
+      try expectEqual(value("running", client), .bool(false))
       try client.send(OSCMessage("/cuejack/locate", .double(2)))
       try client.send(OSCMessage("/cuejack/move", .double(-0.5)))
-      #expect(try value("position", client) == .double(1.5))
+      try expectEqual(value("position", client), .double(1.5))
       try client.send(OSCMessage("/cuejack/move", .double(-5)))
-      #expect(try value("position", client) == .double(0))
+      try expectEqual(value("position", client), .double(0))
       try client.send(OSCMessage("/cuejack/stop"))
-      #expect(try value("recording", client) == .bool(false))
-      #expect(FileManager.default.fileExists(atPath: "\(folder.path)/s/one.wav"))
-      #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/s/two.wav"))
+      try expectEqual(value("recording", client), .bool(false))
+      expectTrue(FileManager.default.fileExists(atPath: "\(folder.path)/s/one.wav"))
+      expectTrue(!FileManager.default.fileExists(atPath: "\(folder.path)/s/two.wav"))
       // To arm is no edit.
-      #expect(try value("dirty", client) == .bool(false))
+      try expectEqual(value("dirty", client), .bool(false))
       try client.send(OSCMessage("/cuejack/tracks/1/gain", .float(-6)))
-      #expect(try value("dirty", client) == .bool(true))
+      try expectEqual(value("dirty", client), .bool(true))
       try client.send(OSCMessage("/cuejack/save"))
-      #expect(try value("dirty", client) == .bool(false))
+      try expectEqual(value("dirty", client), .bool(false))
       #expect(throws: RemoteError.self) { try client.send(OSCMessage("/cuejack/next")) }
       try client.send(OSCMessage("/cuejack/quit"))
-      #expect(program.child.wait(seconds: 60) == 0)
+      expectEqual(program.child.wait(seconds: 60), 0)
     }
   }
 
   @Test func groupsStartByThemselves() throws {
     try withSession { _, client, _, _ in
-      #expect(try value("groups/1/name", client) == .string("hits"))
+      try expectEqual(value("groups/1/name", client), .string("hits"))
       try client.send(OSCMessage("/cuejack/start"))
-      #expect(try value("groups/1/motion", client) == .string("stopped"))
+      try expectEqual(value("groups/1/motion", client), .string("stopped"))
       try client.send(OSCMessage("/hit"))
-      #expect(try value("groups/1/motion", client) == .string("playing"))
+      try expectEqual(value("groups/1/motion", client), .string("playing"))
       try wait(for: "sound") { try value("groups/1/position", client)?.number ?? 0 > 0 }
       try client.send(OSCMessage("/cuejack/groups/1/pause"))
-      #expect(try value("groups/1/motion", client) == .string("paused"))
-      #expect(try value("running", client) == .bool(true))
+      try expectEqual(value("groups/1/motion", client), .string("paused"))
+      try expectEqual(value("running", client), .bool(true))
       try client.send(OSCMessage("/cuejack/groups/1/locate", .double(1)))
-      #expect(try value("groups/1/position", client) == .double(1))
+      try expectEqual(value("groups/1/position", client), .double(1))
       try client.send(OSCMessage("/cuejack/groups/1/start"))
-      #expect(try value("groups/1/motion", client) == .string("playing"))
+      try expectEqual(value("groups/1/motion", client), .string("playing"))
       try client.send(OSCMessage("/cuejack/groups/1/stop"))
-      #expect(try value("groups/1/motion", client) == .string("stopped"))
+      try expectEqual(value("groups/1/motion", client), .string("stopped"))
     }
   }
 
@@ -189,17 +189,17 @@ import Testing
     try withSession { _, client, jack, _ in
       let capture = try CaptureClient(on: jack, channels: 1, capacity: 48000)
       try capture.connect("session:voice_1", toInput: 1)
-      let now = try #require(try value("frame", client)?.number)
+      let now = try require(try value("frame", client)?.number)
       #expect(throws: RemoteError.self) {
         try client.send(OSCMessage("/cuejack/start/at", .long(Int64(now) - 1)))
       }
       capture.arm()
-      let frame = Int64(try #require(try value("frame", client)?.number)) + 24000
+      let frame = Int64(try require(try value("frame", client)?.number)) + 24000
       try client.send(OSCMessage("/cuejack/start/at", .long(frame)))
-      try #require(capture.wait(untilFrames: 36000))
+      try require(capture.wait(untilFrames: 36000))
       let samples = capture.samples(channel: 0)
-      let first = try #require(samples.firstIndex { $0 != 0 })
-      #expect(capture.firstFrame &+ UInt32(first) == UInt32(truncatingIfNeeded: frame))
+      let first = try require(samples.firstIndex { $0 != 0 })
+      expectEqual(capture.firstFrame &+ UInt32(first), UInt32(truncatingIfNeeded: frame))
     }
     try withSession(mode: .follow) { _, client, _, _ in
       #expect(throws: RemoteError.self) {
@@ -209,7 +209,7 @@ import Testing
   }
 
   @Test func partsOfAddressesHaveNoPatterns() {
-    #expect(RemoteControl.part("a/b *{}") == "a_b____")
-    #expect(RemoteControl.part("gain-1") == "gain-1")
+    expectEqual(RemoteControl.part("a/b *{}"), "a_b____")
+    expectEqual(RemoteControl.part("gain-1"), "gain-1")
   }
 }

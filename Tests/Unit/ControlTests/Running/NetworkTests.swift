@@ -116,8 +116,8 @@ struct NetworkTests {
         }
         if delays.count == wanted { break }
       }
-      #expect(delays.count == wanted, "the network loses packets in each run")
-      #expect(Set(delays) == [isSynchronous ? -period : 0], "\(delays)")
+      expectEqual(delays.count, wanted, "the network loses packets in each run")
+      expectEqual(Set(delays), [isSynchronous ? -period : 0], "\(delays)")
     }
   }
 
@@ -126,24 +126,24 @@ struct NetworkTests {
     try withRack(period: 1024, latency: 5, isSynchronous: false, seconds: 60) { rack in
       try set(rack.folder, "start")
       rack.capture.arm()
-      try #require(rack.capture.wait(untilFrames: 4 * 48000))
+      try require(rack.capture.wait(untilFrames: 4 * 48000))
       try Namespaces.setCable(of: rack.machine, isUp: false)
-      try #require(rack.capture.wait(untilFrames: 6 * 48000))
+      try require(rack.capture.wait(untilFrames: 6 * 48000))
       try Namespaces.setCable(of: rack.machine, isUp: true)
       try wait(for: "the rack: \(rack.far.lines)") {
         rack.far.lines.contains {
           $0.contains("transport: the network or this machine's JACK was interrupted")
         }
       }
-      let told = try #require(
+      let told = try require(
         rack.far.lines.joined().firstMatch(of: /missed (\d+) frames/)?.output.1)
-      #expect(Int(told).map { $0 > 0 && $0 % 1024 == 0 } == true, "\(told)")
+      expectEqual(Int(told).map { $0 > 0 && $0 % 1024 == 0 }, true, "\(told)")
       // The session fades to where it is then.
       let later = rack.capture.capturedFrames + 2 * 48000
-      try #require(rack.capture.wait(untilFrames: later + 24_000))
+      try require(rack.capture.wait(untilFrames: later + 24_000))
       rack.capture.disarm()
       let (a, b) = (rack.capture.samples(channel: 0), rack.capture.samples(channel: 1))
-      #expect(a[later] != 0 && a[later..<later + 24_000] == b[later..<later + 24_000])
+      expectTrue(a[later] != 0 && a[later..<later + 24_000] == b[later..<later + 24_000])
     }
   }
 
@@ -151,7 +151,7 @@ struct NetworkTests {
     let result = try run(
       builtProduct(named: "cuejack").path, ["set", "near"] + words,
       environment: ["XDG_RUNTIME_DIR": folder.path])
-    #expect(result.status == 0, "\(result)")
+    expectEqual(result.status, 0, "\(result)")
   }
 
   /// Plays from the beginning, and returns the frames by which the far session's sound comes later than the near
@@ -164,7 +164,7 @@ struct NetworkTests {
     usleep(500_000)
     capture.arm()
     try set(folder, "start")
-    try #require(capture.wait(untilFrames: 5 * 48000))
+    try require(capture.wait(untilFrames: 5 * 48000))
     capture.disarm()
     let (a, b) = (capture.samples(channel: 0), capture.samples(channel: 1))
     guard let i = a.firstIndex(where: { $0 != 0 }), let j = b.firstIndex(where: { $0 != 0 }) else {

@@ -17,10 +17,10 @@ import Testing
       environment: jack.environment.merging(["XDG_RUNTIME_DIR": folder.path]) { $1 },
       executable: builtProduct(named: "cuejack").path)
     let line = try program.value(after: "session: server ")
-    let port = try #require(line.firstMatch(of: /UDP port (\d+)/)).output.1
+    let port = try require(line.firstMatch(of: /UDP port (\d+)/)).output.1
     return (
       program,
-      try RemoteClient(of: OSCAddress(port: try #require(UInt16(port))), patience: 60)
+      try RemoteClient(of: OSCAddress(port: try require(UInt16(port))), patience: 60)
     )
   }
 
@@ -31,7 +31,7 @@ import Testing
     let result = try Playing(
       "record", [path, "--seconds", "0.3", "--server", jack.name] + options, in: folder
     ).result()
-    #expect(result.isRecorded, "\(result)")
+    expectTrue(result.isRecorded, "\(result)")
     let reader = try SoundReader(path: path)
     var samples = [Float](repeating: 0, count: Int(reader.frames) * reader.format.channels)
     let frames = Int(reader.frames)
@@ -57,15 +57,16 @@ import Testing
         }
         if day == 2 {
           let microphone = try record("mic.wav", in: folder, on: jack)
-          #expect(microphone.samples.allSatisfy { $0 == 0 })
-          #expect(microphone.result.output.contains("  system:capture_1 -> cuejack-record:in_1\n"))
+          expectTrue(microphone.samples.allSatisfy { $0 == 0 })
+          expectTrue(
+            microphone.result.output.contains("  system:capture_1 -> cuejack-record:in_1\n"))
         }
         let mix = try record("mix-\(day).wav", in: folder, on: jack, "--connect", "session")
-        #expect(mix.samples.contains { $0 != 0 })
-        #expect(try SessionStore.read(folder.path + "/s").edits.isEmpty)
+        expectTrue(mix.samples.contains { $0 != 0 })
+        expectTrue(try SessionStore.read(folder.path + "/s").edits.isEmpty)
         program.child.send(signal: SIGKILL)
         _ = program.child.wait(seconds: 30)
-        #expect(program.lines.allSatisfy { !$0.contains("restored") && !$0.contains("waiting") })
+        expectTrue(program.lines.allSatisfy { !$0.contains("restored") && !$0.contains("waiting") })
       }
     }
   }
@@ -92,12 +93,12 @@ import Testing
       let error = #expect(throws: RemoteError.self) {
         try client.send(OSCMessage("/cuejack/start"))
       }
-      #expect("\(error.map { "\($0)" } ?? "")".contains("recordings[none] does not record"))
+      expectTrue("\(error.map { "\($0)" } ?? "")".contains("recordings[none] does not record"))
       // Somebody who quits knows of the failure: systemd is not to run the session again.
       try client.send(OSCMessage("/cuejack/quit"))
-      #expect(program.child.wait(seconds: 60) == 0)
+      expectEqual(program.child.wait(seconds: 60), 0)
       // To arm is no edit.
-      #expect(try SessionStore.read(folder.path + "/s").edits.isEmpty)
+      expectTrue(try SessionStore.read(folder.path + "/s").edits.isEmpty)
     }
   }
 
@@ -112,7 +113,7 @@ import Testing
       defer { running.end() }
       try running.open(
         try SessionStore(creating: folder.path + "/s", session([("a", [a])])))
-      let engine = try #require(running.engine)
+      let engine = try require(running.engine)
       let card = try CaptureClient(on: jack, name: "card", capacity: 1, isSoundCard: true)
       try wait(for: "the card") {
         Set(engine.presentConnections.defaults.map(\.to)) == ["card:in_1", "card:in_2"]
@@ -122,7 +123,7 @@ import Testing
       try wait(for: "the journal") {
         try SessionStore.read(folder.path + "/s").edits.count == 1
       }
-      #expect(running.store?.document.connections.count == 3)
+      expectEqual(running.store?.document.connections.count, 3)
       withExtendedLifetime(card) {}
     }
   }
@@ -136,17 +137,17 @@ import Testing
       }
       do {
         let store = try SessionStore(creating: path, SessionSupport.session([("a", [a])]))
-        #expect(try session("journal", path).output == "")
+        try expectEqual(session("journal", path).output, "")
         try store.apply(SessionEdit(assignment: "tracks[a].volume=-6", in: store.document))
         // It is open.
-        #expect(try session("revert", path).status == 1)
+        try expectEqual(session("revert", path).status, 1)
       }
-      #expect(try session("journal", path).output == "tracks[a].volume=-6\n")
+      try expectEqual(session("journal", path).output, "tracks[a].volume=-6\n")
       let list = Data(try session("journal", path, "--json").output.utf8)
-      #expect((try JSONSerialization.jsonObject(with: list) as? [[String: Any]])?.count == 1)
-      #expect(try session("revert", path).output == "\(path): dropped 1 edit\n")
-      #expect(try session("journal", path).output == "")
-      #expect(try SessionStore.read(path).document.tracks[0].volume == 0)
+      expectEqual((try JSONSerialization.jsonObject(with: list) as? [[String: Any]])?.count, 1)
+      try expectEqual(session("revert", path).output, "\(path): dropped 1 edit\n")
+      try expectEqual(session("journal", path).output, "")
+      try expectEqual(SessionStore.read(path).document.tracks[0].volume, 0)
     }
   }
 }

@@ -36,7 +36,7 @@ import Testing
       document.recordings[0].armed = true
       let running = try openSession(document, in: folder, on: jack)
       defer { running.end() }
-      let engine = try #require(running.engine)
+      let engine = try require(running.engine)
       try running.perform { session throws(SessionRunError) in try session.start() }
       try wait(for: "the connection") { !engine.device.client.connections(of: "a_1").isEmpty }
       jack.kill()
@@ -47,9 +47,9 @@ import Testing
       }
       let later = engine.device.now + 48_000
       try wait(for: "a second") { engine.device.now > later }
-      #expect(running.store?.document.connections == [])
+      expectEqual(running.store?.document.connections, [])
       try running.save()
-      #expect(running.store?.document.connections == [])
+      expectEqual(running.store?.document.connections, [])
     }
   }
 
@@ -66,17 +66,17 @@ import Testing
       document.recordings[0].armed = true
       let running = try openSession(document, in: folder, on: jack)
       defer { running.end() }
-      let engine = try #require(running.engine)
+      let engine = try require(running.engine)
       try running.perform { session throws(SessionRunError) in try session.start() }
       let begun = engine.device.now
       try wait(for: "sound") { engine.device.now > begun + 48_000 }
-      #expect(engine.failure(ofRecording: "mic") == nil)
+      expectNil(engine.failure(ofRecording: "mic"))
       withExtendedLifetime(emitter) {}
       emitter = nil
       try wait(for: "the message") {
         engine.failure(ofRecording: "mic")?.contains("lost the connection: records silence") == true
       }
-      #expect(engine.isRecording)
+      expectTrue(engine.isRecording)
     }
   }
 
@@ -96,14 +96,14 @@ import Testing
       }
       let running = try openSession(document, in: folder, on: jack)
       defer { running.end() }
-      let engine = try #require(running.engine)
+      let engine = try require(running.engine)
       func record(_ end: () throws -> Void, _ suffix: String) throws {
         try running.perform { session throws(SessionRunError) in try session.start() }
         let begun = engine.device.now
         try wait(for: "sound") { engine.device.now > begun + 24_000 }
         try end()
         let takes = try take(suffix, in: folder)
-        #expect(takes.allSatisfy { $0 == takes[0] && $0.frames > 9_600 }, "\(takes)")
+        expectTrue(takes.allSatisfy { $0 == takes[0] && $0.frames > 9_600 }, "\(takes)")
       }
       try record(
         { try running.perform { session throws(SessionRunError) in try session.stop() } }, "")

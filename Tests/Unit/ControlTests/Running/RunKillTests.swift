@@ -44,7 +44,7 @@ import Testing
           child.send(signal: SIGKILL)
         } else {
           try wait(for: "the session") { text(of: output).contains("UDP port ") }
-          let port = try #require(
+          let port = try require(
             text(of: output).firstMatch(of: #/UDP port ([0-9]+)/#).flatMap { UInt16($0.1) })
           let client = try RemoteClient(of: OSCAddress(port: port))
           usleep(UInt32.random(in: 0...800_000))
@@ -68,12 +68,12 @@ import Testing
         }
         // A server that waits for the killed client runs no cycles, and its clock goes on: sound counts by cycles.
         let killed = clock.cycleFrame
-        #expect(child.wait(seconds: 60) == 128 + SIGKILL)
+        expectEqual(child.wait(seconds: 60), 128 + SIGKILL)
         // A busy machine lets a killed process run on for a moment. A cycle has the frames up to its end.
         let now = clock.cycleFrame &+ 4096
         let reading = try SessionStore.read(path)
         volume = reading.document.tracks[0].volume
-        #expect(volume == known || volume == known - 0.25, "round \(round)")
+        expectTrue(volume == known || volume == known - 0.25, "round \(round)")
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(path)/takes")) ?? []
         for name in names {
           let take = "\(path)/takes/\(name)"
@@ -89,14 +89,14 @@ import Testing
             try reader.read(startingAt: 0, frames: Int(reader.frames), into: $0)
           }
           // It ends less than a second before the kill, and has every frame up to there.
-          let end = try #require(
+          let end = try require(
             (0..<240_000).map { now &- UInt32($0) }.first {
               Emitter.sample(at: $0, channel: 0) == samples.last
             }, "round \(round): \(samples.count) frames, \(samples.suffix(3)), now \(now)")
           let lost = Int(Int32(bitPattern: killed &- end))
-          #expect(lost < 48000, "round \(round)")
+          expectTrue(lost < 48000, "round \(round)")
           let begin = end &- UInt32(samples.count - 1)
-          #expect(
+          expectTrue(
             samples.indices.allSatisfy {
               samples[$0] == Emitter.sample(at: begin &+ UInt32($0), channel: 0)
             }, "round \(round)")
@@ -104,7 +104,7 @@ import Testing
           recorded += samples.count
         }
       }
-      #expect(recorded > 0)
+      expectTrue(recorded > 0)
       print("\(rounds) kills: \(recorded) frames were recorded; a kill lost \(longest) at most")
     }
   }

@@ -15,22 +15,22 @@ import Testing
       let jack = try JackDaemon(rate: 48000, period: 256)
       let running = try openSession(session([("a", [a])]), in: folder, on: jack)
       defer { running.end() }
-      #expect(!running.hasEdits)
-      let client = try RemoteClient(of: OSCAddress(port: try #require(running.port)))
+      expectTrue(!running.hasEdits)
+      let client = try RemoteClient(of: OSCAddress(port: try require(running.port)))
       try client.send(OSCMessage("/cuejack/tracks/1/gain", .float(-6)))
-      #expect(running.engine?.document.tracks[0].volume == -6)
-      #expect(running.hasEdits)
-      #expect(try SessionStore.read(folder.path + "/s").document.tracks[0].volume == -6)
+      expectEqual(running.engine?.document.tracks[0].volume, -6)
+      expectTrue(running.hasEdits)
+      try expectEqual(SessionStore.read(folder.path + "/s").document.tracks[0].volume, -6)
       try client.send(OSCMessage("/cuejack/save"))
-      #expect(!running.hasEdits)
+      expectTrue(!running.hasEdits)
       let path = "\(folder.path)/s/\(SessionStore.file)"
       let saved = try SessionStore.parse(
         Array(try Data(contentsOf: URL(fileURLWithPath: path))), path: path)
-      #expect(saved.tracks[0].volume == -6)
+      expectEqual(saved.tracks[0].volume, -6)
       try client.send(OSCMessage("/cuejack/start"))
-      #expect(try client.values(of: "/cuejack/running").first?.arguments.last == .bool(true))
+      try expectEqual(client.values(of: "/cuejack/running").first?.arguments.last, .bool(true))
       try client.send(OSCMessage("/cuejack/stop"))
-      #expect(running.engine?.isPlaying == false)
+      expectEqual(running.engine?.isPlaying, false)
     }
   }
 
@@ -45,8 +45,8 @@ import Testing
         SessionConnection(from: "session:a_1", to: "later:in_1"),
       ]
       let running = try openSession(document, in: folder, on: jack)
-      #expect(capture.connections(of: "capture:in_1") == ["session:a_1"])
-      #expect(!running.hasEdits)
+      expectEqual(capture.connections(of: "capture:in_1"), ["session:a_1"])
+      expectTrue(!running.hasEdits)
       try capture.connect("session:a_1", to: "capture:in_2")
       try capture.disconnect("session:a_1", from: "capture:in_1")
       let later = try CaptureClient(on: jack, name: "later", channels: 1, capacity: 1)
@@ -62,10 +62,10 @@ import Testing
         let document = try SessionStore.read(folder.path + "/s").document
         return Set(document.connections.map(\.to)) == ["capture:in_2", "later:in_1"]
       }
-      #expect(running.hasEdits)
+      expectTrue(running.hasEdits)
       try running.save()
-      #expect(
-        Set(running.store?.document.connections.map(\.to) ?? []) == ["capture:in_2", "later:in_1"])
+      expectEqual(
+        Set(running.store?.document.connections.map(\.to) ?? []), ["capture:in_2", "later:in_1"])
       running.end()
     }
   }
@@ -77,15 +77,15 @@ import Testing
       let running = try openSession(
         session([("a", [a]), ("b", [a]), ("c", [a])]), in: folder, on: jack)
       defer { running.end() }
-      let engine = try #require(running.engine)
+      let engine = try require(running.engine)
       try running.start()
       try wait(for: "sound") { engine.position(ofGroup: 0) > 4800 }
       jack.kill()
       try wait(for: "the loss") { engine.device.isLost }
       let position = engine.position(ofGroup: 0)
-      #expect(position > 4096)
+      expectTrue(position > 4096)
       usleep(200_000)
-      #expect(engine.position(ofGroup: 0) == position)
+      expectEqual(engine.position(ofGroup: 0), position)
       try jack.start()
       try wait(for: "the return") { !engine.device.isLost && engine.device.restarts == 1 }
       let capture = try CaptureClient(on: jack, channels: 3, capacity: 24000)
@@ -101,9 +101,9 @@ import Testing
         heard = (0..<3).map { capture.samples(channel: $0) }
         return heard[0].contains { $0 != 0 }
       }
-      #expect(heard[0] == heard[1])
-      #expect(heard[0] == heard[2])
-      #expect(engine.isPlaying)
+      expectEqual(heard[0], heard[1])
+      expectEqual(heard[0], heard[2])
+      expectTrue(engine.isPlaying)
     }
   }
 
@@ -116,7 +116,7 @@ import Testing
       document.transport.bpm = 90
       let running = try openSession(document, in: folder, on: jack)
       defer { running.end() }
-      let engine = try #require(running.engine)
+      let engine = try require(running.engine)
       // JACK's clock runs behind its frames on a busy machine: both positions are those of one cycle.
       func isAtTheTransport() -> Bool {
         guard let state = engine.device.transport, engine.isPlaying else { return false }
@@ -125,7 +125,7 @@ import Testing
       }
       try running.start()
       try wait(for: "the transport") { isAtTheTransport() }
-      #expect(engine.device.transport?.isRolling == true)
+      expectEqual(engine.device.transport?.isRolling, true)
       try running.locate(to: 12)
       try wait(for: "the other position") {
         isAtTheTransport() && engine.position(ofGroup: 0) >= 12 * 48000
@@ -140,7 +140,7 @@ import Testing
       try running.pause()
       try wait(for: "going on") { isAtTheTransport() && engine.device.transport?.isRolling == true }
       try running.stop()
-      #expect(engine.position(ofGroup: 0) == 0)
+      expectEqual(engine.position(ofGroup: 0), 0)
     }
   }
 
@@ -156,14 +156,14 @@ import Testing
       document.groups = [SessionGroup(name: "all", tracks: document.tracks.map(\.name))]
       let running = try openSession(document, in: folder, on: jack)
       defer { running.end() }
-      let engine = try #require(running.engine)
+      let engine = try require(running.engine)
       let capture = try CaptureClient(on: jack, channels: 60, capacity: 12000)
       for index in 1...60 { try capture.connect("session:t\(index)_1", toInput: index) }
       try running.start()
       try wait(for: "sound") { engine.position(ofGroup: 1) > 4800 }
       let origins = Set(engine.players.compactMap { $0?.queue.runOrigin })
-      #expect(origins.count == 1)
-      let process = try #require(jack.processIdentifier)
+      expectEqual(origins.count, 1)
+      let process = try require(jack.processIdentifier)
       var compared = 0
       var late = 0
       let end = Date(timeIntervalSinceNow: proof == nil ? 6 : 600)
@@ -181,13 +181,13 @@ import Testing
         if capture.discontinuities > 0 || engine.device.xruns != xruns { continue }
         compared += 1
         let first = capture.samples(channel: 0)
-        #expect(first.allSatisfy { $0 != 0 })
+        expectTrue(first.allSatisfy { $0 != 0 })
         for channel in 1..<60 where capture.samples(channel: channel) != first {
           Issue.record("track \(channel + 1) differs after \(late) interruptions")
           return
         }
       }
-      #expect(engine.device.xruns > 0 && compared > 0, "\(compared) of \(late)")
+      expectTrue(engine.device.xruns > 0 && compared > 0, "\(compared) of \(late)")
       try wait(for: "one frame") {
         Set(engine.players.map { $0?.queue.runOrigin ?? 0 }).count == 1
       }
@@ -224,14 +224,14 @@ import Testing
         _ = try program.value(after: "session: server ")
         let up = clock.now
         program.child.send(signal: SIGTERM)
-        #expect(program.child.wait(seconds: 60) == 143)
+        expectEqual(program.child.wait(seconds: 60), 143)
         // jackd closes 128 ports without waiting for anybody.
-        #expect(!program.lines.contains { $0.contains("has not answered") }, "\(program.lines)")
+        expectTrue(!program.lines.contains { $0.contains("has not answered") }, "\(program.lines)")
         return up - begin
       }
       print("64 tracks with 64 plugins are up after \(times.sorted())")
       // Another program may have taken the processors from some of them.
-      #expect(times.min()! < .seconds(1))
+      expectTrue(times.min()! < .seconds(1))
     }
   }
 
@@ -248,8 +248,8 @@ import Testing
         executable: builtProduct(named: "cuejack").path)
       _ = try program.value(after: "session: server ")
       program.child.send(signal: SIGTERM)
-      #expect(program.child.wait(seconds: 60) == 143)
-      #expect(!program.lines.contains { $0.contains("has not answered") }, "\(program.lines)")
+      expectEqual(program.child.wait(seconds: 60), 143)
+      expectTrue(!program.lines.contains { $0.contains("has not answered") }, "\(program.lines)")
     }
   }
 
@@ -261,10 +261,10 @@ import Testing
       let running = try openSession(large(a), in: folder, on: jack)
       defer { running.end() }
       try running.start()
-      let engine = try #require(running.engine)
+      let engine = try require(running.engine)
       try wait(for: "the end") { !engine.isPlaying }
       let begins = engine.players.compactMap { $0?.queue.statistics.beganAt }
-      #expect(begins.count == 64 && Set(begins).count == 1)
+      expectTrue(begins.count == 64 && Set(begins).count == 1)
     }
   }
 }

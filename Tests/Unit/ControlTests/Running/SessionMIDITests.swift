@@ -1,3 +1,4 @@
+import TestBase
 import Testing
 
 @testable import Control
@@ -11,8 +12,9 @@ import Testing
   }
 
   @Test func controllersAndNotesAreRead() {
-    #expect(
-      events([[0xB1, 7, 127], [0x90, 60, 100], [0x90, 60, 0], [0x80, 60, 1], [0xC0, 5]]) == [
+    expectEqual(
+      events([[0xB1, 7, 127], [0x90, 60, 100], [0x90, 60, 0], [0x80, 60, 1], [0xC0, 5]]),
+      [
         .controller(.controller, number: 7, channel: 2, position: 1),
         .note(number: 60, channel: 1),
       ])
@@ -20,22 +22,22 @@ import Testing
 
   @Test func nonRegisteredParametersHaveNumbersOfTheirOwn() {
     let found = events([[0xB0, 99, 2], [0xB0, 98, 44], [0xB0, 6, 127], [0xB0, 38, 127]])
-    #expect(found.contains(.controller(.nrpn, number: 300, channel: 1, position: 1)))
+    expectTrue(found.contains(.controller(.nrpn, number: 300, channel: 1, position: 1)))
     // A registered parameter is none of them.
-    #expect(
-      events([[0xB0, 99, 2], [0xB0, 98, 44], [0xB0, 101, 0], [0xB0, 6, 1]])
-        == ([(99, 2), (98, 44), (101, 0), (6, 1)] as [(Int, Double)]).map {
-          SessionMIDIEvent.controller(.controller, number: $0, channel: 1, position: $1 / 127)
-        })
+    expectEqual(
+      events([[0xB0, 99, 2], [0xB0, 98, 44], [0xB0, 101, 0], [0xB0, 6, 1]]),
+      ([(99, 2), (98, 44), (101, 0), (6, 1)] as [(Int, Double)]).map {
+        SessionMIDIEvent.controller(.controller, number: $0, channel: 1, position: $1 / 127)
+      })
   }
 
   @Test func channelsAreTold() throws {
-    let mapping = SessionMapping(try #require(SessionController("cc7@2")), to: "tracks[a].volume")
-    #expect(mapping.isMoved(by: .controller, 7, 2))
-    #expect(!mapping.isMoved(by: .controller, 7, 1))
-    #expect(!mapping.isMoved(by: .nrpn, 7, 2))
-    let note = try #require(SessionNote("60"))
-    #expect(note.isStruck(by: 60, 5))
-    #expect(!note.isStruck(by: 61, 5))
+    let mapping = SessionMapping(try require(SessionController("cc7@2")), to: "tracks[a].volume")
+    expectTrue(mapping.isMoved(by: .controller, 7, 2))
+    expectTrue(!mapping.isMoved(by: .controller, 7, 1))
+    expectTrue(!mapping.isMoved(by: .nrpn, 7, 2))
+    let note = try require(SessionNote("60"))
+    expectTrue(note.isStruck(by: 60, 5))
+    expectTrue(!note.isStruck(by: 61, 5))
   }
 }

@@ -31,7 +31,7 @@ import Timeline
       options.connectsToCard = false
       running = RunningSession(options)
       try running.open(try SessionStore(creating: folder.path + "/s", document))
-      engine = try #require(running.engine)
+      engine = try require(running.engine)
       for (index, track) in document.tracks.enumerated() {
         try capture.connect("session:\(track.name)_1", toInput: index + 1)
       }
@@ -52,7 +52,7 @@ import Timeline
 
     /// Captures some more frames, and returns what a track was heard to play at frame times.
     func heard(_ track: Int, at frame: Int, count: Int) throws -> [Float] {
-      try #require(capture.wait(untilFrames: 1))
+      try require(capture.wait(untilFrames: 1))
       let first = Int(Int32(bitPattern: UInt32(truncatingIfNeeded: frame) &- capture.firstFrame))
       guard capture.wait(untilFrames: first + count) else { throw SupportError("no frames") }
       capture.disarm()
@@ -71,8 +71,8 @@ import Timeline
       let stage = try Stage(document, in: folder)
       if mode == .lead { try stage.running.start() } else { stage.conductor.start() }
       let zero = try stage.zero()
-      #expect(try stage.heard(1, at: zero + 1000, count: 20000) == Array(b.samples[0][..<20000]))
-      #expect(try stage.heard(0, at: zero, count: 20000) == Array(a.samples[0][..<20000]))
+      try expectEqual(stage.heard(1, at: zero + 1000, count: 20000), Array(b.samples[0][..<20000]))
+      try expectEqual(stage.heard(0, at: zero, count: 20000), Array(a.samples[0][..<20000]))
     }
   }
 
@@ -91,17 +91,17 @@ import Timeline
       let zero = try stage.zero()
       // From the first frame of the new position on.
       let heard = try stage.heard(0, at: zero + 100_003, count: 10000)
-      #expect(heard == Array(a.samples[0][100_003..<110_003]))
+      expectEqual(heard, Array(a.samples[0][100_003..<110_003]))
       stage.conductor.stop()
       try wait(for: "the pause") { stage.engine.isPaused }
-      let position = try #require(stage.engine.device.transport?.position)
-      #expect(stage.engine.position(ofGroup: 0) == position)
+      let position = try require(stage.engine.device.transport?.position)
+      expectEqual(stage.engine.position(ofGroup: 0), position)
       // It goes on with the frame at which the transport stands.
       stage.capture.arm()
       stage.conductor.start()
       let again = try stage.zero()
       let next = try stage.heard(0, at: again + Int(position), count: 10000)
-      #expect(next == Array(a.samples[0][Int(position)..<Int(position) + 10000]))
+      expectEqual(next, Array(a.samples[0][Int(position)..<Int(position) + 10000]))
     }
   }
 
@@ -120,10 +120,10 @@ import Timeline
       stage.conductor.start()
       let zero = try stage.zero()
       let heard = try (0..<3).map { try stage.heard($0, at: zero, count: 110_000) }
-      #expect(Array(heard[0][..<48000]) == a.samples[0])
-      #expect(heard[1][..<72000].allSatisfy { $0 == 0 })
-      #expect(Array(heard[1][72000..<110_000]) == Array(b.samples[0][..<38000]))
-      #expect(heard[2].allSatisfy { $0 == 0 })
+      expectEqual(Array(heard[0][..<48000]), a.samples[0])
+      expectTrue(heard[1][..<72000].allSatisfy { $0 == 0 })
+      expectEqual(Array(heard[1][72000..<110_000]), Array(b.samples[0][..<38000]))
+      expectTrue(heard[2].allSatisfy { $0 == 0 })
     }
   }
 
@@ -134,7 +134,7 @@ import Timeline
       var document = session([("a", [a]), ("b", [b]), ("c", [a]), ("d", [b])])
       document.groups = [
         SessionGroup(
-          name: "note", tracks: ["a", "b"], trigger: .note(try #require(SessionNote("60@2")))),
+          name: "note", tracks: ["a", "b"], trigger: .note(try require(SessionNote("60@2")))),
         SessionGroup(name: "osc", tracks: ["c", "d"], trigger: .osc("/go")),
       ]
       let stage = try Stage(document, in: folder)
@@ -146,21 +146,21 @@ import Timeline
         Keys.Message(soon &+ 4800, [0x91, 60, 100]),
       ])
       try wait(for: "the note") { stage.engine.motion(ofGroup: 1) == .playing }
-      #expect(stage.engine.motion(ofGroup: 0) == .stopped)
-      #expect(stage.engine.motion(ofGroup: 2) == .stopped)
-      let client = try RemoteClient(of: OSCAddress(port: try #require(stage.running.port)))
+      expectEqual(stage.engine.motion(ofGroup: 0), .stopped)
+      expectEqual(stage.engine.motion(ofGroup: 2), .stopped)
+      let client = try RemoteClient(of: OSCAddress(port: try require(stage.running.port)))
       try client.send(OSCMessage("/go"))
       try wait(for: "the message") { stage.engine.motion(ofGroup: 2) == .playing }
       // The later group first: that ends the capture.
       for (group, tracks) in [(2, [2, 3]), (1, [0, 1])] {
         let anchor = Int(stage.engine.runs.withLock { $0[group].anchor })
         if group == 1 {
-          #expect(Int32(bitPattern: UInt32(truncatingIfNeeded: anchor) &- soon) > 4800)
+          expectTrue(Int32(bitPattern: UInt32(truncatingIfNeeded: anchor) &- soon) > 4800)
         }
-        #expect(
-          try stage.heard(tracks[0], at: anchor, count: 20000) == Array(a.samples[0][..<20000]))
-        #expect(
-          try stage.heard(tracks[1], at: anchor, count: 20000) == Array(b.samples[0][..<20000]))
+        try expectEqual(
+          stage.heard(tracks[0], at: anchor, count: 20000), Array(a.samples[0][..<20000]))
+        try expectEqual(
+          stage.heard(tracks[1], at: anchor, count: 20000), Array(b.samples[0][..<20000]))
       }
     }
   }
@@ -175,7 +175,7 @@ import Timeline
       document.controllers = try [
         ("cc7@2", "tracks[a].volume"), ("nrpn300", "tracks[b].volume"), ("cc20", "tracks[a].mute"),
         ("cc1", "tracks[b].chain[amp].parameters.gain"),
-      ].map { SessionMapping(try #require(SessionController($0)), to: $1) }
+      ].map { SessionMapping(try require(SessionController($0)), to: $1) }
       for (index, low) in [(0, -60.0), (1, -12), (3, -20)] {
         document.controllers[index].low = low
         document.controllers[index].high = 0
@@ -198,7 +198,7 @@ import Timeline
       }
       // Edits like all others: the journal has them.
       let path = "\(folder.path)/s"
-      #expect(try SessionStore.read(path).document.tracks[1].volume == -12)
+      try expectEqual(SessionStore.read(path).document.tracks[1].volume, -12)
       // The plugin hears its controller in the cycle: 20 dB less, behind a fader at -12 dB.
       let frame = Int(stage.capture.cycleFrame &+ 9600)
       let (origin, anchor) = stage.engine.runs.withLock { ($0[0].origin, $0[0].anchor) }
@@ -206,7 +206,8 @@ import Timeline
         Int(origin) + Int(Int32(bitPattern: UInt32(frame) &- UInt32(truncatingIfNeeded: anchor)))
       let heard = try stage.heard(1, at: frame, count: 500)
       let gain = Float(pow(10, -32.0 / 20))
-      #expect((0..<500).allSatisfy { abs(heard[$0] - a.samples[0][position + $0] * gain) < 1e-5 })
+      expectTrue(
+        (0..<500).allSatisfy { abs(heard[$0] - a.samples[0][position + $0] * gain) < 1e-5 })
     }
   }
 
@@ -224,20 +225,20 @@ import Timeline
         let position = Int(stage.engine.position(ofGroup: 0))
         // What was heard up to the fade is what comes before that position.
         let fade = Int(anchor) + position - Int(origin)
-        #expect(
-          try stage.heard(0, at: fade - 500, count: 500)
-            == Array(a.samples[0][position - 500..<position]))
+        try expectEqual(
+          stage.heard(0, at: fade - 500, count: 500), Array(a.samples[0][position - 500..<position])
+        )
         // The fade begins with the first frame at full gain.
         let next = try stage.heard(0, at: fade, count: 400)
         let faded = Array(a.samples[0][position..<position + 400])
-        #expect(next[0] == faded[0] && next[399] != faded[399])
+        expectTrue(next[0] == faded[0] && next[399] != faded[399])
         stage.capture.arm()
         try stage.running.pause()
         let start = Int(stage.engine.runs.withLock { $0[0].anchor })
         for (track, file) in [a, b].enumerated() {
-          #expect(
-            try stage.heard(track, at: start, count: 3000)
-              == Array(file.samples[0][position..<position + 3000]))
+          try expectEqual(
+            stage.heard(track, at: start, count: 3000),
+            Array(file.samples[0][position..<position + 3000]))
         }
         stage.capture.arm()
       }
@@ -260,23 +261,23 @@ import Timeline
       defer { withExtendedLifetime(emitter) {} }
       try stage.running.start()
       let zero = try stage.zero()
-      #expect(try stage.heard(0, at: zero, count: 20000) == Array(a.samples[0][..<20000]))
+      try expectEqual(stage.heard(0, at: zero, count: 20000), Array(a.samples[0][..<20000]))
       // On the session's thread, which may be ending the recording already: the transport has stopped.
       try stage.running.perform { session throws(SessionRunError) in try session.stop() }
       let reader = try SoundReader(path: "\(folder.path)/s/t.wav")
-      try #require(
+      try require(
         reader.frames > 20000 && reader.format.channels == 2,
         "\(reader.frames) frames, \(stage.lines.lines)")
       var samples = [Float](repeating: 0, count: 40000)
       _ = try samples.withUnsafeMutableBytes {
         try reader.read(startingAt: 0, frames: 20000, into: $0)
       }
-      #expect(
-        samples
-          == (0..<40000).map {
-            Emitter.sample(
-              at: UInt32(truncatingIfNeeded: zero + $0 / 2), channel: $0 % 2)
-          })
+      expectEqual(
+        samples,
+        (0..<40000).map {
+          Emitter.sample(
+            at: UInt32(truncatingIfNeeded: zero + $0 / 2), channel: $0 % 2)
+        })
     }
   }
 
@@ -293,7 +294,7 @@ import Timeline
       let running = RunningSession(options)
       defer { running.end() }
       try running.open(try SessionStore(creating: folder.path + "/s", document))
-      let engine = try #require(running.engine)
+      let engine = try require(running.engine)
       try running.start()
       try wait(for: "sound") { engine.position(ofGroup: 0) > 9600 }
       jack.kill()
@@ -310,15 +311,15 @@ import Timeline
         try capture.connect("session:\(port)", toInput: index + 1)
       }
       capture.arm()
-      try #require(capture.wait(untilFrames: 24000))
+      try require(capture.wait(untilFrames: 24000))
       capture.disarm()
-      let position = Int(capture.firstFrame) - (try #require(conductor.begin)) + 12000
+      let position = Int(capture.firstFrame) - (try require(conductor.begin)) + 12000
       // It goes on where it was, no earlier than it had come.
-      #expect(position - 12000 > 9600)
+      expectTrue(position - 12000 > 9600)
       for (track, file) in [a, b].enumerated() {
-        #expect(
-          Array(capture.samples(channel: track)[12000..<24000])
-            == Array(file.samples[0][position..<position + 12000]))
+        expectEqual(
+          Array(capture.samples(channel: track)[12000..<24000]),
+          Array(file.samples[0][position..<position + 12000]))
       }
     }
   }
@@ -328,7 +329,7 @@ import Timeline
     let jack = try JackDaemon(rate: 48000, period: 256)
     let client = try JackServer(named: jack.name).openClient(named: "asks")
     defer { client.close() }
-    #expect(!client.isDrivenByNetwork && client.transportMoment == nil)
+    expectTrue(!client.isDrivenByNetwork && client.transportMoment == nil)
     client.startTransport()
     var moments: [TransportMoment] = []
     try wait(for: "a second of the transport: \(moments.suffix(2))") {
@@ -338,6 +339,6 @@ import Timeline
     let (first, last) = (moments[0], moments[moments.count - 1])
     let frames = Double(last.microseconds - first.microseconds) * 0.048
     // Cycles may be late on a busy machine.
-    #expect(abs(frames - Double(last.frame - first.frame)) < 24_000, "\(frames)")
+    expectTrue(abs(frames - Double(last.frame - first.frame)) < 24_000, "\(frames)")
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Sessions
+import TestBase
 import Testing
 
 @Suite struct JSON5ParserTests {
@@ -16,18 +17,18 @@ import Testing
       two', escapes: "\\u00e9\\x41\\n\\t\\0\\v\\'\\ud83d\\ude00", nothing: null, yes: true, no: false,
         größe_$1: {}, list: [1, 2,], }
       """
-    #expect(
-      try parse(text)
-        == .table([
-          "plain": .integer(1), "quoted": .text("single"), "single": .text("dou\"ble"),
-          "numbers": .list([
-            .integer(1), .number(-2.5), .number(0.5), .number(5), .number(1000), .integer(31),
-            .number(.infinity), .number(-.infinity), .integer(.max),
-          ]),
-          "lines": .text("one two"), "escapes": .text("éA\n\t\0\u{b}'😀"), "nothing": .null,
-          "yes": .flag(true), "no": .flag(false), "größe_$1": .table([:]),
-          "list": .list([.integer(1), .integer(2)]),
-        ]))
+    try expectEqual(
+      parse(text),
+      .table([
+        "plain": .integer(1), "quoted": .text("single"), "single": .text("dou\"ble"),
+        "numbers": .list([
+          .integer(1), .number(-2.5), .number(0.5), .number(5), .number(1000), .integer(31),
+          .number(.infinity), .number(-.infinity), .integer(.max),
+        ]),
+        "lines": .text("one two"), "escapes": .text("éA\n\t\0\u{b}'😀"), "nothing": .null,
+        "yes": .flag(true), "no": .flag(false), "größe_$1": .table([:]),
+        "list": .list([.integer(1), .integer(2)]),
+      ]))
   }
 
   /// Line and column of the first fault.
@@ -54,15 +55,15 @@ import Testing
   ])
   func aFaultHasItsPlace(text: String, line: Int, column: Int, reason: String) throws {
     let fault = try #require(throws: JSON5Fault.self) { try parse(text) }
-    #expect(fault.line == line && fault.column == column, "\(text): \(fault)")
-    #expect(fault.reason == reason)
+    expectTrue(fault.line == line && fault.column == column, "\(text): \(fault)")
+    expectEqual(fault.reason, reason)
   }
 
   @Test func bytesThatAreNotUTF8HaveTheirPlace() throws {
     let fault = try #require(throws: JSON5Fault.self) {
       try JSON5Parser.parse(Array("{\n  a: 'é".utf8) + [0xFF] + Array("'}".utf8))
     }
-    #expect(fault.line == 2 && fault.column == 8 && fault.reason == "the text is not UTF-8")
+    expectTrue(fault.line == 2 && fault.column == 8 && fault.reason == "the text is not UTF-8")
   }
 
   @Test func nestingIsLimited() throws {
@@ -72,7 +73,7 @@ import Testing
     #expect(throws: Never.self) { try parse(nested(JSON5Parser.mostLevels)) }
     for levels in [JSON5Parser.mostLevels + 1, 1_000_000] {
       let fault = try #require(throws: JSON5Fault.self) { try parse(nested(levels)) }
-      #expect(fault.column == JSON5Parser.mostLevels + 1)
+      expectEqual(fault.column, JSON5Parser.mostLevels + 1)
     }
   }
 
@@ -84,8 +85,8 @@ import Testing
       "{a:1}", "[1,2,]", "'x'", "{'a': [true, false, null, .5, 0x10, -3, 1e-3]}", "/**/ [] //x",
       "{\"a\": \"\\u00e9\\\\\"}", "{ $a_1: 9223372036854775807 }", "[[[[]]], {}]", "[-0.5, +7]",
     ] {
-      #expect(
-        try parse(text) == decoder.decode(JSONValue.self, from: Data(text.utf8)), "\(text)")
+      try expectEqual(
+        parse(text), decoder.decode(JSONValue.self, from: Data(text.utf8)), "\(text)")
     }
     for text in ["{a:1,,}", "[1 2]", "{a}", "[", "nul", "'a", "{a:1}}", "[,]", "/*"] {
       #expect(throws: JSON5Fault.self) { try parse(text) }
@@ -101,10 +102,10 @@ import Testing
       "b/ü": .text("\u{0}\u{1f}\"\\é😀\u{2028}"), "": .table([:]),
     ])
     for isPretty in [false, true] {
-      #expect(try JSON5Parser.parse(value.bytes(isPretty: isPretty)) == value)
+      try expectEqual(JSON5Parser.parse(value.bytes(isPretty: isPretty)), value)
     }
-    #expect(
-      JSONValue.list([.number(.nan), .number(.infinity)]).bytes(isPretty: false)
-        == Array("[null,null]".utf8))
+    expectEqual(
+      JSONValue.list([.number(.nan), .number(.infinity)]).bytes(isPretty: false),
+      Array("[null,null]".utf8))
   }
 }

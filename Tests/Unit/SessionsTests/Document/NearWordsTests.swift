@@ -1,4 +1,5 @@
 import Sessions
+import TestBase
 import Testing
 
 @Suite struct NearWordsTests {
@@ -13,16 +14,16 @@ import Testing
     ("ab", ["ab1", "ab2", "ab3", "ab4"], ["ab1", "ab2", "ab3"]),
   ])
   func theNearestWordsAreFound(word: String, words: [String], near: [String]) {
-    #expect(NearWords.find(word, in: words) == near)
+    expectEqual(NearWords.find(word, in: words), near)
   }
 
   @Test func aLongWordIsNotCompared() {
     let word = String(repeating: "a", count: 65)
-    #expect(NearWords.find(word, in: [word + "a"]).isEmpty)
+    expectTrue(NearWords.find(word, in: [word + "a"]).isEmpty)
   }
 
   @Test func theQuestionNamesAll() {
-    #expect(NearWords.question(["a", "b"]) == "; did you mean “a” or “b”?")
-    #expect(NearWords.question("x", in: ["abc"], otherwise: ".") == ".")
+    expectEqual(NearWords.question(["a", "b"]), "; did you mean “a” or “b”?")
+    expectEqual(NearWords.question("x", in: ["abc"], otherwise: "."), ".")
   }
 }

@@ -36,18 +36,19 @@ import Testing
       }
       var changes: [SessionPath] = []
       try store.mergeOutsideChanges { _, paths in changes = paths }
-      #expect(
-        changes.map(\.description).sorted() == [
+      expectEqual(
+        changes.map(\.description).sorted(),
+        [
           "buses[main].gain", "buses[reverb]", "connections", "tracks[bass].gain",
           "tracks[drums].chain[amp].parameters.gain",
         ])
       // A crash keeps both.
       let reading = try SessionStore.read(path)
-      #expect(reading.document == store.document && reading.restored == 1)
+      expectTrue(reading.document == store.document && reading.restored == 1)
       try store.save()
       let saved = try SessionStore.read(path).document
-      #expect(saved.tracks.map(\.volume) == [-9, -2] && saved.buses[0].gain == -4)
-      #expect(saved.tracks[0].chain[0].parameters["gain"] == -1 && saved.connections.count == 1)
+      expectTrue(saved.tracks.map(\.volume) == [-9, -2] && saved.buses[0].gain == -4)
+      expectTrue(saved.tracks[0].chain[0].parameters["gain"] == -1 && saved.connections.count == 1)
     }
   }
 
@@ -55,19 +56,19 @@ import Testing
     try withSession { store, path in
       try write(path) { $0.tracks[0].volume = -1 }
       let error = #expect(throws: SessionError.self) { try store.mergeOutsideChanges() }
-      #expect(
+      expectTrue(
         "\(String(describing: error))".contains("(tracks[drums].gain)"),
         "\(String(describing: error))")
       #expect(throws: SessionError.self) { try store.save() }
       let file = "\(path)/session.json"
       let kept = try SessionStore.parse(
         Array(try Data(contentsOf: URL(fileURLWithPath: file))), path: file)
-      #expect(kept.tracks[0].volume == -1)
+      expectEqual(kept.tracks[0].volume, -1)
       // The file is moved away.
       try FileManager.default.removeItem(atPath: file)
       try store.mergeOutsideChanges()
       try store.save()
-      #expect(try SessionStore.read(path).document.tracks[0].volume == -9)
+      try expectEqual(SessionStore.read(path).document.tracks[0].volume, -9)
     }
   }
 
@@ -81,7 +82,7 @@ import Testing
           continue
         }
         #expect(throws: SessionError.self) { try store.save() }
-        #expect(try String(contentsOfFile: path + "/session.json", encoding: .utf8) == text)
+        try expectEqual(String(contentsOfFile: path + "/session.json", encoding: .utf8), text)
       }
     }
   }
@@ -92,11 +93,11 @@ import Testing
       let before = store.document
       #expect(throws: SessionError.edit(path: "", reason: "no")) {
         try store.mergeOutsideChanges { _, paths throws(SessionError) in
-          #expect(paths.map(\.description) == ["tracks[new]"])
+          expectEqual(paths.map(\.description), ["tracks[new]"])
           throw .edit(path: "", reason: "no")
         }
       }
-      #expect(store.document == before)
+      expectEqual(store.document, before)
     }
   }
 
@@ -113,17 +114,17 @@ import Testing
       try lose()
       try store.apply(.set(try SessionPath("tracks[bass].gain"), .integer(-5)))
       var reading = try SessionStore.read(path)
-      #expect(reading.document.tracks.map(\.volume) == [-9, -5] && reading.notices.count == 1)
+      expectTrue(reading.document.tracks.map(\.volume) == [-9, -5] && reading.notices.count == 1)
       try lose()
       try store.keepJournal()
       reading = try SessionStore.read(path)
-      #expect(reading.document.tracks.map(\.volume) == [-9, -5])
+      expectEqual(reading.document.tracks.map(\.volume), [-9, -5])
       try lose()
       try store.save()
       reading = try SessionStore.read(path)
-      #expect(reading.document.tracks.map(\.volume) == [-9, -5] && reading.restored == 0)
+      expectTrue(reading.document.tracks.map(\.volume) == [-9, -5] && reading.restored == 0)
       try store.apply(.set(try SessionPath("tracks[bass].gain"), .integer(-6)))
-      #expect(try SessionStore.read(path).restored == 1)
+      try expectEqual(SessionStore.read(path).restored, 1)
     }
   }
 
@@ -146,11 +147,11 @@ import Testing
           atPath: folder.path + "/outside", withIntermediateDirectories: true)
       }
       _ = try SessionStore.read(path)
-      #expect(states.count == 3)
+      expectEqual(states.count, 3)
       do {
         let store = try SessionStore(opening: path)
-        #expect(store.notices.isEmpty && !store.isEdited)
-        #expect(states == ["limiter-2.lv2", "limiter.lv2"])
+        expectTrue(store.notices.isEmpty && !store.isEdited)
+        expectEqual(states, ["limiter-2.lv2", "limiter.lv2"])
         // A save removes those that it replaces.
         try store.noteStates(["plugins/limiter-3.lv2", "plugins/limiter.lv2"])
         try make("limiter-3.lv2")
@@ -159,17 +160,17 @@ import Testing
           document.buses[0].chain[0].state = "plugins/limiter-3.lv2"
           return document
         }
-        #expect(states == ["limiter-2.lv2", "limiter-3.lv2"])
+        expectEqual(states, ["limiter-2.lv2", "limiter-3.lv2"])
       }
-      #expect(FileManager.default.fileExists(atPath: folder.path + "/outside"))
+      expectTrue(FileManager.default.fileExists(atPath: folder.path + "/outside"))
     }
   }
 
   @Test func manyFaultsAreABoundedList() throws {
     let keys = (0..<10_000).map { "k\($0):1" }.joined(separator: ",")
     let lines = faults(in: "{version: 1, \(keys)}")
-    #expect(lines.count == 101 && lines.last == "9900 more faults are not listed")
+    expectTrue(lines.count == 101 && lines.last == "9900 more faults are not listed")
     let long = faults(in: "{version: 1, \(String(repeating: "x", count: 1 << 20)): 1}")
-    #expect(long.count == 1 && long[0].utf8.count < 200)
+    expectTrue(long.count == 1 && long[0].utf8.count < 200)
   }
 }

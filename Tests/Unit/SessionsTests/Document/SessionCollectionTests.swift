@@ -42,37 +42,37 @@ import Testing
     try put("mark", "\(root)/\u{301}x/\u{301}y.wav")
     let store = try make(names.map { ["\(root)/a/\($0)"] } + [["\(root)/\u{301}x/\u{301}y.wav"]])
     let outcome = try SessionCollection(store) { _ in nil }.run()
-    #expect(outcome.items.count == 3)
+    expectEqual(outcome.items.count, 3)
     let files = store.document.tracks.map { $0.files[0] }
     for (file, name) in zip(files, names + ["\u{301}y.wav"]) {
-      #expect(Array(file.utf8) == Array("audio/\(name)".utf8))
+      expectEqual(Array(file.utf8), Array("audio/\(name)".utf8))
     }
-    #expect(try text("\(session)/\(files[0])") == "9" && text("\(session)/\(files[1])") == "10")
+    expectTrue(try text("\(session)/\(files[0])") == "9" && text("\(session)/\(files[1])") == "10")
   }
 
   /// A folder beside the session's whose name begins with a combining mark is outside.
   @Test func aCombiningMarkLeadsNowhere() throws {
     let store = try make([])
-    #expect(store.folder.location(of: "/\u{301}x").utf8.elementsEqual("/\u{301}x".utf8))
+    expectTrue(store.folder.location(of: "/\u{301}x").utf8.elementsEqual("/\u{301}x".utf8))
     #expect(throws: SessionError.self) { try store.folder.pathForWriting("/\u{301}escaped/x.wav") }
     #expect(throws: SessionError.self) { try store.folder.pathForWriting("a/../\u{301}b/../../x") }
-    #expect(!TextRule.pathWritten.allows("/\u{301}tmp/x.wav"))
-    #expect(!TextRule.pathWritten.allows("../\u{301}x.wav"))
-    #expect(!TextRule.pathWritten.allows(".\u{301}hidden"))
+    expectTrue(!TextRule.pathWritten.allows("/\u{301}tmp/x.wav"))
+    expectTrue(!TextRule.pathWritten.allows("../\u{301}x.wav"))
+    expectTrue(!TextRule.pathWritten.allows(".\u{301}hidden"))
   }
 
   /// A name that is not UTF-8 is written into the document, read again and found.
   @Test func aNameThatIsNotUTF8IsCollected() throws {
     let name = String(systemName: [0x63, 0xE9] + Array(".wav".utf8))
-    #expect(makeFolders("\(root)/a"))
+    expectTrue(makeFolders("\(root)/a"))
     let file = open("\(root)/a/\(name)".systemName, O_WRONLY | O_CREAT, 0o600)
-    #expect(file >= 0)
+    expectTrue(file >= 0)
     close(file)
     _ = try make([["\(root)/a/\(name)"]]).save()
     let store = try SessionStore(opening: session)
     let outcome = try SessionCollection(store) { _ in nil }.run()
-    #expect(outcome.items.map(\.file) == ["audio/\(name)"])
-    #expect(names(inFolder: "\(session)/audio")?.map { Array($0.utf8) } == [Array(name.utf8)])
+    expectEqual(outcome.items.map(\.file), ["audio/\(name)"])
+    expectEqual(names(inFolder: "\(session)/audio")?.map { Array($0.utf8) }, [Array(name.utf8)])
   }
 
   @Test func filesOutsideAreCopiedOnceAndUnderNewNames() throws {
@@ -85,21 +85,23 @@ import Testing
       ["\(root)/b/no extension"],
     ])
     let outcome = try SessionCollection(store) { _ in nil }.run()
-    #expect(
-      store.document.tracks.map(\.files) == [
+    expectEqual(
+      store.document.tracks.map(\.files),
+      [
         ["audio/kick-2.wav"], ["audio/kick-3.wav", "audio/kick-2.wav", "audio/kick.wav"],
         ["audio/no extension"],
       ])
-    #expect(outcome.items.map(\.bytes) == [3, 3, 5] && outcome.remarks.isEmpty)
-    #expect(outcome.items.allSatisfy { !$0.wasThere })
-    #expect(try text("\(session)/audio/kick.wav") == "precious")
-    #expect(try text("\(session)/audio/kick-2.wav") == "one")
-    #expect(try text("\(session)/audio/kick-3.wav") == "two")
-    #expect(
-      try FileManager.default.contentsOfDirectory(atPath: session + "/audio").sorted() == [
+    expectTrue(outcome.items.map(\.bytes) == [3, 3, 5] && outcome.remarks.isEmpty)
+    expectTrue(outcome.items.allSatisfy { !$0.wasThere })
+    try expectEqual(text("\(session)/audio/kick.wav"), "precious")
+    try expectEqual(text("\(session)/audio/kick-2.wav"), "one")
+    try expectEqual(text("\(session)/audio/kick-3.wav"), "two")
+    try expectEqual(
+      FileManager.default.contentsOfDirectory(atPath: session + "/audio").sorted(),
+      [
         "kick-2.wav", "kick-3.wav", "kick.wav", "no extension",
       ])
-    #expect(try SessionCollection(store) { _ in nil }.run().items.isEmpty)
+    expectTrue(try SessionCollection(store) { _ in nil }.run().items.isEmpty)
   }
 
   @Test func anInterruptedRunIsContinued() throws {
@@ -109,8 +111,8 @@ import Testing
     try put("one", "\(session)/audio/kick.wav")
     try put("o", "\(session)/audio/.collect.part")
     let outcome = try SessionCollection(store) { _ in nil }.run()
-    #expect(outcome.items.map(\.wasThere) == [true])
-    #expect(store.document.tracks[0].files == ["audio/kick.wav"])
+    expectEqual(outcome.items.map(\.wasThere), [true])
+    expectEqual(store.document.tracks[0].files, ["audio/kick.wav"])
   }
 
   @Test func otherFilesAndLinksAreNotCopied() throws {
@@ -122,13 +124,14 @@ import Testing
     try FileManager.default.createSymbolicLink(
       atPath: session + "/audio/link.wav", withDestinationPath: "\(root)/a/secret")
     let outcome = try SessionCollection(store) { "\($0): not a sound file" }.run()
-    #expect(
-      outcome.remarks == [
+    expectEqual(
+      outcome.remarks,
+      [
         "\(root)/a/secret: not a sound file",
         "\(session)/audio/link.wav: a symbolic link, which is not followed",
         "/nowhere/x.wav: not a sound file",
       ])
-    #expect(store.document.tracks[0].files == ["\(root)/a/secret"])
+    expectEqual(store.document.tracks[0].files, ["\(root)/a/secret"])
   }
 
   @Test func aFolderThatIsALinkIsNotWrittenThrough() throws {
@@ -139,7 +142,7 @@ import Testing
     let error = try #require(throws: SessionError.self) {
       try SessionCollection(store) { _ in nil }.run()
     }
-    #expect("\(error)".contains("a symbolic link"), "\(error)")
-    #expect(try FileManager.default.contentsOfDirectory(atPath: "\(root)/b").isEmpty)
+    expectTrue("\(error)".contains("a symbolic link"), "\(error)")
+    expectTrue(try FileManager.default.contentsOfDirectory(atPath: "\(root)/b").isEmpty)
   }
 }

@@ -1,68 +1,71 @@
 import Foundation
 import Sessions
 import System
+import TestBase
 import Testing
 
 @Suite struct SessionDocumentTests {
   @Test func aSessionSurvivesWritingAndReading() throws {
     let document = sampleSession()
     let text = SessionStore.text(of: document)
-    #expect(try SessionStore.parse(text, path: "x") == document)
+    try expectEqual(SessionStore.parse(text, path: "x"), document)
     // Coding through Foundation gives the same.
     let data = try JSONEncoder().encode(document)
-    #expect(try JSONDecoder().decode(SessionDocument.self, from: data) == document)
+    try expectEqual(JSONDecoder().decode(SessionDocument.self, from: data), document)
   }
 
   @Test func defaultsAreNotWritten() throws {
     var document = SessionDocument(name: "Small")
     document.tracks = [SessionTrack(name: "a", files: ["a.wav"])]
-    #expect(
-      String(decoding: SessionStore.text(of: document), as: UTF8.self) == """
-        {
-          "name" : "Small",
-          "tracks" : [
-            {
-              "file" : "a.wav",
-              "name" : "a"
-            }
-          ],
-          "version" : 1
-        }
+    expectEqual(
+      String(decoding: SessionStore.text(of: document), as: UTF8.self),
+      """
+      {
+        "name" : "Small",
+        "tracks" : [
+          {
+            "file" : "a.wav",
+            "name" : "a"
+          }
+        ],
+        "version" : 1
+      }
 
-        """)
+      """)
   }
 
   @Test func startsAndTriggersAreOneOfTheirKinds() throws {
     for start in [SessionStart.frame(1 << 53), .seconds(0.25), .beat(7.5)] {
-      #expect(SessionStart(json: start.json) == start)
+      expectEqual(SessionStart(json: start.json), start)
     }
     for trigger in [
       SessionTrigger.manual, .frame(480), .hostTime(1 << 60), .beat(4), .rolls,
-      .wallTime(try #require(WallTime("2026-11-28T22:15:00.25Z"))),
+      .wallTime(try require(WallTime("2026-11-28T22:15:00.25Z"))),
       .note(SessionNote("7")!), .osc("/go"),
     ] {
-      #expect(SessionTrigger(json: trigger.json) == trigger)
+      expectEqual(SessionTrigger(json: trigger.json), trigger)
     }
     let both = "{version: 1, tracks: [{name: 'a', file: 'a', start: {frame: 1, beat: 2}}]}"
-    #expect(
-      faults(in: both) == [
+    expectEqual(
+      faults(in: both),
+      [
         "tracks[0].start: it needs exactly one member: an object with one of frame, seconds, beat"
       ])
   }
 
   @Test func controllersHaveOneText() {
     for text in ["cc0", "cc119@16", "nrpn16383", "nrpn5@1"] {
-      #expect(SessionController(text)?.description == text)
+      expectEqual(SessionController(text)?.description, text)
     }
     for text in ["cc120", "cc1@0", "cc1@17", "nrpn16384", "cc", "CC7", "note5", "cc7 "] {
-      #expect(SessionController(text) == nil, "\(text)")
+      expectNil(SessionController(text), "\(text)")
     }
-    #expect(SessionNote("127@16")?.description == "127@16" && SessionNote("128") == nil)
+    expectTrue(SessionNote("127@16")?.description == "127@16" && SessionNote("128") == nil)
   }
 
   /// All faults are listed, each with its path.
   @Test func allFaultsAreNamed() {
-    #expect(
+    expectEqual(
       faults(
         in: """
           {version: 1, name: "a\\nb", samplerate: 48000, transport: {bpm: "fast", mode: 'leed'},
@@ -71,61 +74,64 @@ import Testing
            buses: [{name: 'main', channels: 2.5, chanels: 2}],
            recordings: [{name: 'r', ports: ['x'], file: '../r.wav'}, {name: 's', ports: [], file: '/etc/s.wav'}],
            'odd key': 1, groups: [{name: 'g', tracks: ['a'], trigger: {note: '128'}}]}
-          """) == [
-          "[odd key]: unknown key",
-          "samplerate: unknown key; did you mean “sampleRate”?",
-          "name: “a\nb” is not allowed: 1 to 200 bytes without control characters",
-          "transport.mode: “leed” is none of none, follow, lead; did you mean “lead”?",
-          "transport.bpm: a text is not allowed: a number, 1 to 1000 beats per minute",
-          "tracks[0].level: unknown key; did you mean “gain”?",
-          "tracks[0].mute: a number is not allowed: true or false",
-          "tracks[0].pitch: 1000000000 is out of range: -2400 to 2400 cents",
-          "tracks[0].pan: 1.5 is out of range: -1 to 1",
-          "tracks[0].fadeIn: the number is not finite",
-          "tracks[1].name: it is missing: a text, 1 to 200 bytes without control characters",
-          "tracks[1].file: the list is empty",
-          "tracks[1].gain: 25 is out of range: -120 to 24 dB",
-          "tracks[1].chain[0].id: “a b” is not allowed: 1 to 64 letters, digits, hyphens and underscores",
-          "tracks[1].chain[0].uri: “” is not allowed: a plugin's URI, the end of that, or its name",
-          "tracks[1].chain[0].parameters.gain: a text is not allowed: a number, -1e+30 to 1e+30",
-          "tracks[2]: a number is not allowed: an object",
-          "buses[0].chanels: unknown key; did you mean “channels”?",
-          "buses[0].channels: 2.5 is not allowed: a whole number, 1 to 64 channels",
-          "recordings[0].ports[0]: “x” is not allowed: a JACK port as CLIENT:PORT, of up to 320 bytes",
-          "recordings[0].file: “../r.wav” is not allowed: a path inside the session's folder, relative and without “..”, that is none of session.json, session.journal and session.lock and has no part that begins with a dot",
-          "recordings[1].file: “/etc/s.wav” is not allowed: a path inside the session's folder, relative and without “..”, that is none of session.json, session.journal and session.lock and has no part that begins with a dot",
-          "groups[0].trigger.note: “128” is not allowed: a MIDI note number from 0 to 127, with @1 to @16 for one channel",
-        ])
+          """),
+      [
+        "[odd key]: unknown key",
+        "samplerate: unknown key; did you mean “sampleRate”?",
+        "name: “a\nb” is not allowed: 1 to 200 bytes without control characters",
+        "transport.mode: “leed” is none of none, follow, lead; did you mean “lead”?",
+        "transport.bpm: a text is not allowed: a number, 1 to 1000 beats per minute",
+        "tracks[0].level: unknown key; did you mean “gain”?",
+        "tracks[0].mute: a number is not allowed: true or false",
+        "tracks[0].pitch: 1000000000 is out of range: -2400 to 2400 cents",
+        "tracks[0].pan: 1.5 is out of range: -1 to 1",
+        "tracks[0].fadeIn: the number is not finite",
+        "tracks[1].name: it is missing: a text, 1 to 200 bytes without control characters",
+        "tracks[1].file: the list is empty",
+        "tracks[1].gain: 25 is out of range: -120 to 24 dB",
+        "tracks[1].chain[0].id: “a b” is not allowed: 1 to 64 letters, digits, hyphens and underscores",
+        "tracks[1].chain[0].uri: “” is not allowed: a plugin's URI, the end of that, or its name",
+        "tracks[1].chain[0].parameters.gain: a text is not allowed: a number, -1e+30 to 1e+30",
+        "tracks[2]: a number is not allowed: an object",
+        "buses[0].chanels: unknown key; did you mean “channels”?",
+        "buses[0].channels: 2.5 is not allowed: a whole number, 1 to 64 channels",
+        "recordings[0].ports[0]: “x” is not allowed: a JACK port as CLIENT:PORT, of up to 320 bytes",
+        "recordings[0].file: “../r.wav” is not allowed: a path inside the session's folder, relative and without “..”, that is none of session.json, session.journal and session.lock and has no part that begins with a dot",
+        "recordings[1].file: “/etc/s.wav” is not allowed: a path inside the session's folder, relative and without “..”, that is none of session.json, session.journal and session.lock and has no part that begins with a dot",
+        "groups[0].trigger.note: “128” is not allowed: a MIDI note number from 0 to 127, with @1 to @16 for one channel",
+      ])
   }
 
   @Test func versionsOfTheFutureAreRefusedByTheirNumber() {
-    #expect(
-      faults(in: "{version: 2, chords: []}") == [
+    expectEqual(
+      faults(in: "{version: 2, chords: []}"),
+      [
         "version: this session has version 2; this program reads up to version 1"
       ])
-    #expect(faults(in: "{}") == ["version: it is missing: a whole number, 1 to 1"])
-    #expect(faults(in: "[]") == ["a list is not allowed: an object"])
+    expectEqual(faults(in: "{}"), ["version: it is missing: a whole number, 1 to 1"])
+    expectEqual(faults(in: "[]"), ["a list is not allowed: an object"])
   }
 
   @Test func aSyntaxErrorHasFileLineAndColumn() throws {
     let error = try #require(throws: SessionError.self) {
       try parsed("{\n  version: 1,\n  tracks: [{name: 'a' file: 'b'}]\n}")
     }
-    #expect("\(error)" == "session.json:3:23: “,” or “}” is missing; found “f”")
+    expectEqual("\(error)", "session.json:3:23: “,” or “}” is missing; found “f”")
   }
 
   /// Numbers of elements, lengths and magnitudes that would exhaust memory or overflow.
   @Test func hostileSizesAreRefused() {
     let tracks = (0..<1025).map { "{name: '\($0)', file: 'a'}" }.joined(separator: ",")
-    #expect(
-      faults(in: "{version: 1, tracks: [\(tracks)]}") == [
+    expectEqual(
+      faults(in: "{version: 1, tracks: [\(tracks)]}"),
+      [
         "tracks: 1025 elements are too many: 1024 at most"
       ])
     let long = String(repeating: "x", count: 5000)
-    #expect(faults(in: "{version: 1, name: '\(long)'}").count == 1)
+    expectEqual(faults(in: "{version: 1, name: '\(long)'}").count, 1)
     for number in ["1e308", "-1e400", "Infinity", "99999999999999999999999", "-1"] {
       let text = "{version: 1, tracks: [{name: 'a', file: 'a', start: {frame: \(number)}}]}"
-      #expect(faults(in: text).count == 1, "\(number)")
+      expectEqual(faults(in: text).count, 1, "\(number)")
     }
     for path in [
       "a/../../b", "..", "./a", "a//b", "a/", "/a", "", "a/\u{1}", "session.json",
@@ -135,7 +141,7 @@ import Testing
       let text = JSONValue.table(["p": .text(path)]).bytes(isPretty: false).dropFirst(5).dropLast()
       let json =
         "{version: 1, recordings: [{name: 'r', ports: [], file: \(String(decoding: text, as: UTF8.self))}]}"
-      #expect(faults(in: json).count == 1, "\(path)")
+      expectEqual(faults(in: json).count, 1, "\(path)")
     }
   }
 
@@ -159,7 +165,7 @@ import Testing
       }
     }
     print("64 tracks, \(text.count) bytes: read in \(time / 10), edited in \(edits / 10)")
-    #expect(try SessionStore.parse(text, path: "x").tracks.count == 64)
+    try expectEqual(SessionStore.parse(text, path: "x").tracks.count, 64)
   }
 
   /// Earlier versions called the gain of a track its volume.
@@ -170,9 +176,9 @@ import Testing
     let old = try parsed(
       "{version: 1, tracks: [{name: 'a', file: 'a.wav', volume: -5}], buses: [{name: 'b', volume: 2}]}"
     )
-    #expect(old.tracks[0].volume == -5 && old.buses[0].gain == 2)
+    expectTrue(old.tracks[0].volume == -5 && old.buses[0].gain == 2)
     let text = String(decoding: SessionStore.text(of: old), as: UTF8.self)
-    #expect(!text.contains("volume") && text.contains("\"gain\" : -5"), "\(text)")
+    expectTrue(!text.contains("volume") && text.contains("\"gain\" : -5"), "\(text)")
     #expect(throws: SessionError.self) {
       try parsed("{version: 1, tracks: [{name: 'a', file: 'a.wav', volume: -5, gain: -5}]}")
     }

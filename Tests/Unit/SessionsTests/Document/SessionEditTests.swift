@@ -1,4 +1,5 @@
 import Sessions
+import TestBase
 import Testing
 
 @Suite struct SessionEditTests {
@@ -18,7 +19,7 @@ import Testing
     "tracks[1].chain[x].parameters[urn:a#b]",
   ])
   func aPathHasOneText(text: String) throws {
-    #expect(try SessionPath(text).description == text)
+    try expectEqual(SessionPath(text).description, text)
   }
 
   @Test(arguments: [
@@ -41,10 +42,9 @@ import Testing
   ])
   func aValueHasTheNamesThatItHasElsewhere(edit: String, path: String, value: Double) throws {
     let document = try edited { document in try set(edit, in: &document) }
-    #expect(try document.value(at: SessionPath(path)).double == value)
-    #expect(
-      document.json.members?["tracks"]?.elements?.allSatisfy { $0.members?["volume"] == nil }
-        == true)
+    try expectEqual(document.value(at: SessionPath(path)).double, value)
+    expectEqual(
+      document.json.members?["tracks"]?.elements?.allSatisfy { $0.members?["volume"] == nil }, true)
   }
 
   @Test(arguments: [
@@ -55,7 +55,7 @@ import Testing
   func aWrongAddressChangesNothing(edit: String) {
     var document = sampleSession()
     #expect(throws: SessionError.self) { try set(edit, in: &document) }
-    #expect(document == sampleSession())
+    expectEqual(document, sampleSession())
   }
 
   @Test(arguments: [
@@ -64,7 +64,7 @@ import Testing
     ("tracks[a].chain[2].bypass", "tracks/a/bypass/3"), ("transport.bpm", nil), ("name", nil),
   ])
   func aPathHasAnAddress(path: String, address: String?) throws {
-    #expect(try SessionPath(path).address == address)
+    try expectEqual(SessionPath(path).address, address)
   }
 
   @Test func valuesAreSetByIndexAndName() throws {
@@ -104,7 +104,7 @@ import Testing
     var effects = SessionBus(name: "fx")
     effects.bus = "main"
     expected.buses.append(effects)
-    #expect(document == expected)
+    expectEqual(document, expected)
   }
 
   /// An empty list of ports says that the output is connected to nothing; without it, to the sound card.
@@ -113,17 +113,17 @@ import Testing
     document.tracks = [SessionTrack(name: "a", files: ["a.wav"])]
     let plain = document.json
     try set("tracks[a].ports=[]", in: &document)
-    #expect(document.json.members?["tracks"]?.elements?[0].members?["ports"] == .list([]))
-    #expect(SessionDocument(json: document.json)?.json == document.json)
-    #expect(SessionCheck.references(of: document).isEmpty)
+    expectEqual(document.json.members?["tracks"]?.elements?[0].members?["ports"], .list([]))
+    expectEqual(SessionDocument(json: document.json)?.json, document.json)
+    expectTrue(SessionCheck.references(of: document).isEmpty)
     try set("tracks[a].ports+=system:playback_1", in: &document)
-    #expect(document.tracks[0].ports == ["system:playback_1"])
+    expectEqual(document.tracks[0].ports, ["system:playback_1"])
     try document.apply(.remove(SessionPath("tracks[a].ports[0]")))
-    #expect(document.tracks[0].ports == [])
+    expectEqual(document.tracks[0].ports, [])
     try set("tracks[a].ports=null", in: &document)
-    #expect(document.json == plain)
+    expectEqual(document.json, plain)
     try set("tracks[a].ports+=system:playback_1", in: &document)
-    #expect(document.tracks[0].ports == ["system:playback_1"])
+    expectEqual(document.tracks[0].ports, ["system:playback_1"])
   }
 
   /// Two ways to write é are two names, and a combining mark after a bracket or an equals sign is text.
@@ -131,24 +131,24 @@ import Testing
     let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
     var document = SessionDocument(name: "n")
     document.tracks = [composed, decomposed, "\u{301}x"].map { SessionTrack(name: $0, files: [$0]) }
-    #expect(SessionCheck.references(of: document).isEmpty)
+    expectTrue(SessionCheck.references(of: document).isEmpty)
     for (index, name) in document.tracks.map(\.name).enumerated() {
       let edit = try SessionEdit(assignment: "tracks[\(name)].volume=-\(index + 1)", in: document)
       try document.apply(edit)
     }
-    #expect(document.tracks.map(\.volume) == [-1, -2, -3])
+    expectEqual(document.tracks.map(\.volume), [-1, -2, -3])
     let before = document
     try document.apply(
       try SessionEdit(assignment: "tracks[0].file=\(decomposed)", in: document))
-    #expect(document != before)
-    #expect(document.tracks[0].files[0].utf8.elementsEqual(decomposed.utf8))
+    expectTrue(document != before)
+    expectTrue(document.tracks[0].files[0].utf8.elementsEqual(decomposed.utf8))
     try document.apply(try SessionEdit(assignment: "tracks[2].file=\u{301}y", in: document))
-    #expect(document.tracks[2].files[0].utf8.elementsEqual("\u{301}y".utf8))
+    expectTrue(document.tracks[2].files[0].utf8.elementsEqual("\u{301}y".utf8))
     for name in [composed, decomposed, "\u{301}x"] {
       let path = SessionPath([.key("tracks"), .name(name)])
-      #expect(try SessionPath(path.description) == path)
+      try expectEqual(SessionPath(path.description), path)
     }
-    #expect(
+    expectTrue(
       SessionPath([.key("tracks"), .name(composed)])
         != SessionPath([.key("tracks"), .name(decomposed)]))
   }
@@ -163,10 +163,10 @@ import Testing
       try document.apply(.remove(SessionPath("tracks[drums].chain[amp].parameters.gain")))
       try document.apply(.add(SessionPath("tracks[bass].file"), .text("d.wav"), at: nil))
     }
-    #expect(document.tracks.map(\.name) == ["drums", "bass", "pad"])
-    #expect(document.connections.count == 1)
-    #expect(document.tracks[0].chain[0].parameters.isEmpty)
-    #expect(document.tracks[1].files == ["audio/a.wav", "audio/b.wav", "d.wav"])
+    expectEqual(document.tracks.map(\.name), ["drums", "bass", "pad"])
+    expectEqual(document.connections.count, 1)
+    expectTrue(document.tracks[0].chain[0].parameters.isEmpty)
+    expectEqual(document.tracks[1].files, ["audio/a.wav", "audio/b.wav", "d.wav"])
   }
 
   @Test func aNewNameIsCarriedToAllReferences() throws {
@@ -174,13 +174,14 @@ import Testing
       try set("tracks[drums].name=kit", in: &document)
       try set("buses[main].name=out", in: &document)
     }
-    #expect(document.groups[0].tracks == ["kit", "bass"])
-    #expect(document.tracks[0].bus == "out" && document.buses[1].bus == "out")
-    #expect(
-      document.controllers.map(\.target) == [
+    expectEqual(document.groups[0].tracks, ["kit", "bass"])
+    expectTrue(document.tracks[0].bus == "out" && document.buses[1].bus == "out")
+    expectEqual(
+      document.controllers.map(\.target),
+      [
         "tracks[kit].volume", "buses[out].chain[limiter].parameters.drive",
       ])
-    #expect(SessionCheck.references(of: document).isEmpty)
+    expectTrue(SessionCheck.references(of: document).isEmpty)
   }
 
   @Test func aNewNameIsCarriedToTheConnections() throws {
@@ -195,12 +196,12 @@ import Testing
       try set("tracks[drums].name=kit: two", in: &document)
       try set("name=Another", in: &document)
     }
-    #expect(
-      document.connections
-        == [
-          "Another:kit_ two_1", "Another:kit_ two_12", "Another:drums_x", "Another:bass_1",
-          "other:drums_1",
-        ].map(connection) + [SessionConnection(from: "x:out", to: "Another:midi_in")])
+    expectEqual(
+      document.connections,
+      [
+        "Another:kit_ two_1", "Another:kit_ two_12", "Another:drums_x", "Another:bass_1",
+        "other:drums_1",
+      ].map(connection) + [SessionConnection(from: "x:out", to: "Another:midi_in")])
   }
 
   @Test(arguments: [
@@ -229,19 +230,19 @@ import Testing
       // “null” is a text for a text's field.
       if message.isEmpty {
         try set(text, in: &document)
-        #expect(document.tracks[0].chain[0].parameters.isEmpty)
+        expectTrue(document.tracks[0].chain[0].parameters.isEmpty)
       } else {
         let path = try SessionPath(String(text.prefix { $0 != "=" }))
         let error = try #require(throws: SessionError.self) {
           try document.apply(.set(path, .null))
         }
-        #expect("\(error)".contains("it cannot be removed"), "\(error)")
+        expectTrue("\(error)".contains("it cannot be removed"), "\(error)")
       }
       return
     }
     let error = try #require(throws: SessionError.self) { try set(text, in: &document) }
-    #expect("\(error)".contains(message), "\(error)")
-    #expect(document == sampleSession())
+    expectTrue("\(error)".contains(message), "\(error)")
+    expectEqual(document, sampleSession())
   }
 
   @Test func whatIsReferredToCannotBeRemoved() throws {
@@ -249,7 +250,7 @@ import Testing
     for path in ["buses[main]", "tracks[drums]"] {
       #expect(throws: SessionError.self) { try document.apply(.remove(try SessionPath(path))) }
     }
-    #expect(document == sampleSession())
+    expectEqual(document, sampleSession())
   }
 
   @Test func anEditSurvivesWritingAndReading() throws {
@@ -260,18 +261,18 @@ import Testing
       .move(try SessionPath("tracks[1]"), to: 0), .replace(sampleSession().json),
     ] {
       let json = try JSON5Parser.parse(edit.json.bytes(isPretty: false))
-      #expect(try SessionEdit(json: json) == edit)
+      try expectEqual(SessionEdit(json: json), edit)
     }
     #expect(throws: SessionError.self) { try SessionEdit(json: .table(["sett": .text("a")])) }
   }
 
   @Test func valuesAreReadWithTheirDefaults() throws {
     let document = sampleSession()
-    #expect(try document.value(at: SessionPath("tracks[bass].volume")) == .integer(0))
-    #expect(try document.value(at: SessionPath("tracks[drums].volume")) == .number(-3.5))
-    #expect(try document.value(at: SessionPath("buses[reverb].channels")) == .integer(2))
-    #expect(try document.value(at: SessionPath("tracks[bass].bus")) == .null)
-    #expect(try document.value(at: SessionPath("transport.beatUnit")) == .integer(4))
+    try expectEqual(document.value(at: SessionPath("tracks[bass].volume")), .integer(0))
+    try expectEqual(document.value(at: SessionPath("tracks[drums].volume")), .number(-3.5))
+    try expectEqual(document.value(at: SessionPath("buses[reverb].channels")), .integer(2))
+    try expectEqual(document.value(at: SessionPath("tracks[bass].bus")), .null)
+    try expectEqual(document.value(at: SessionPath("transport.beatUnit")), .integer(4))
   }
 
   /// Random edits never make a document that cannot be written and read again.
@@ -309,12 +310,12 @@ import Testing
         try document.apply(edit)
         accepted += 1
       } catch {
-        #expect(document == before)
+        expectEqual(document, before)
       }
-      #expect(
-        try SessionStore.parse(SessionStore.text(of: document), path: "x") == document, "\(edit)")
+      try expectEqual(
+        SessionStore.parse(SessionStore.text(of: document), path: "x"), document, "\(edit)")
       if accepted % 50 == 49 { document = sampleSession() }
     }
-    #expect(accepted > 100)
+    expectTrue(accepted > 100)
   }
 }

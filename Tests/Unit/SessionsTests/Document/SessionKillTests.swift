@@ -19,7 +19,7 @@ import Testing
       let process = Process()
       process.executableURL = editor
       process.arguments = [session]
-      #expect(FileManager.default.createFile(atPath: output, contents: nil))
+      expectTrue(FileManager.default.createFile(atPath: output, contents: nil))
       let file = try FileHandle(forWritingTo: URL(fileURLWithPath: output))
       process.standardOutput = file
       try process.run()
@@ -38,20 +38,20 @@ import Testing
       let reading = try SessionStore.read(session)
       restored += reading.restored
       // A damaged or foreign journal would be told of. A line that was cut off is the last edit.
-      #expect(
+      expectTrue(
         reading.notices.allSatisfy { !$0.contains("belong") && !$0.contains("cannot be restored") },
         "round \(round): \(reading.notices)")
       let found = Script.count(of: reading.document)
-      #expect(found == told || found == told + 1, "round \(round): \(found), told \(told)")
+      expectTrue(found == told || found == told + 1, "round \(round): \(found), told \(told)")
       while count < found {
         count += 1
         try expected.apply(Script.edit(count, in: expected))
       }
-      #expect(reading.document == expected, "round \(round)")
+      expectEqual(reading.document, expected, "round \(round)")
       guard reading.document == expected else { return }
     }
     // Otherwise, nothing was tried.
-    #expect(count > 60 && restored > 0, "\(count) edits, \(restored) restored")
+    expectTrue(count > 60 && restored > 0, "\(count) edits, \(restored) restored")
     print("\(count) edits; the journals had \(restored) in all")
   }
 }

@@ -19,7 +19,7 @@ import Testing
   }
   private func mode(_ name: String) throws -> Int {
     let attributes = try FileManager.default.attributesOfItem(atPath: "\(session)/\(name)")
-    return try #require(attributes[.posixPermissions] as? Int)
+    return try require(attributes[.posixPermissions] as? Int)
   }
   private func setVolume(_ decibels: Int) throws -> SessionEdit {
     .set(try SessionPath("tracks[drums].volume"), .integer(Int64(decibels)))
@@ -28,25 +28,25 @@ import Testing
   @Test func aSessionIsCreatedSavedAndOpenedAgain() throws {
     do {
       let store = try SessionStore(creating: session, sampleSession())
-      #expect(!store.isEdited && store.notices.isEmpty)
+      expectTrue(!store.isEdited && store.notices.isEmpty)
       try store.apply(setVolume(-6))
-      #expect(store.isEdited)
+      expectTrue(store.isEdited)
       try store.save()
-      #expect(!store.isEdited)
-      #expect(try text("session.journal") == "")
+      expectTrue(!store.isEdited)
+      try expectEqual(text("session.journal"), "")
     }
     var expected = sampleSession()
     expected.tracks[0].volume = -6
     let store = try SessionStore(opening: session)
-    #expect(store.document == expected && store.notices.isEmpty && !store.isEdited)
+    expectTrue(store.document == expected && store.notices.isEmpty && !store.isEdited)
     #expect(throws: SessionError.locked(folder: store.folder.path)) {
       try SessionStore(opening: session)
     }
     // Reading needs no lock.
-    #expect(try SessionStore.read(session).document == expected)
+    try expectEqual(SessionStore.read(session).document, expected)
     let files = try FileManager.default.contentsOfDirectory(atPath: session)
-    #expect(files.sorted() == ["session.journal", "session.json", "session.lock"])
-    #expect(try mode("session.journal") == 0o600 && mode("session.lock") == 0o600)
+    expectEqual(files.sorted(), ["session.journal", "session.json", "session.lock"])
+    expectTrue(try mode("session.journal") == 0o600 && mode("session.lock") == 0o600)
   }
 
   @Test func aSecondSessionInAFolderIsRefused() throws {
@@ -54,7 +54,7 @@ import Testing
     #expect(throws: SessionError.exists(file: "\(session)/session.json")) {
       try SessionStore(creating: session, SessionDocument())
     }
-    #expect(try SessionStore.read(session).document == sampleSession())
+    try expectEqual(SessionStore.read(session).document, sampleSession())
   }
 
   @Test func anEditCanBeSavedAlone() throws {
@@ -67,26 +67,26 @@ import Testing
     }
     for decibels in [-1, -2] as [Int64] {
       let store = try SessionStore(opening: session, savesAll: false)
-      #expect(store.notices == ["\(session): with 1 edit that was not saved"])
+      expectEqual(store.notices, ["\(session): with 1 edit that was not saved"])
       try store.apply(bass(decibels))
       try store.save()
       let reading = try SessionStore.read(session)
-      #expect(reading.edits.map(\.words) == [try setVolume(-12).words])
-      #expect(reading.document.tracks.map(\.volume).prefix(2) == [-12, Double(decibels)])
-      #expect(try !text("session.json").contains("-12"))
+      expectEqual(reading.edits.map(\.words), [try setVolume(-12).words])
+      expectEqual(reading.document.tracks.map(\.volume).prefix(2), [-12, Double(decibels)])
+      expectTrue(try !text("session.json").contains("-12"))
     }
     // The same value: the later edit is the one that counts.
     do {
       let store = try SessionStore(opening: session, savesAll: false)
       try store.apply(setVolume(-3))
       try store.save()
-      #expect(store.document.tracks[0].volume == -3)
+      expectEqual(store.document.tracks[0].volume, -3)
     }
     let store = try SessionStore(opening: session)
-    #expect(store.document.tracks.map(\.volume).prefix(2) == [-3, -2])
-    #expect(try text("session.json").contains("\"gain\" : -3"))
+    expectEqual(store.document.tracks.map(\.volume).prefix(2), [-3, -2])
+    expectTrue(try text("session.json").contains("\"gain\" : -3"))
     try store.save()
-    #expect(try text("session.journal").isEmpty)
+    expectTrue(try text("session.journal").isEmpty)
   }
 
   @Test func editsThatWereNotSavedAreRestored() throws {
@@ -98,23 +98,23 @@ import Testing
       try store.apply(setVolume(-3))
     }
     // To read it restores nothing.
-    #expect(
-      try SessionStore.read(session).notices == ["\(session): with 3 edits that were not saved"])
+    try expectEqual(
+      SessionStore.read(session).notices, ["\(session): with 3 edits that were not saved"])
     for _ in 0..<2 {
       let store = try SessionStore(opening: session)
-      #expect(store.notices == ["\(session): restored 3 edits that were not saved"])
-      #expect(store.document.tracks[0].volume == -3 && store.isEdited)
+      expectEqual(store.notices, ["\(session): restored 3 edits that were not saved"])
+      expectTrue(store.document.tracks[0].volume == -3 && store.isEdited)
     }
     do {
       let store = try SessionStore(opening: session)
       try store.apply(setVolume(-10))
     }
     let store = try SessionStore(opening: session)
-    #expect(store.notices == ["\(session): restored 4 edits that were not saved"])
-    #expect(store.document.tracks[0].volume == -10)
+    expectEqual(store.notices, ["\(session): restored 4 edits that were not saved"])
+    expectEqual(store.document.tracks[0].volume, -10)
     try store.save()
-    #expect(try SessionStore.read(session).notices.isEmpty)
-    #expect(try text("session.json").contains("\"gain\" : -10"))
+    expectTrue(try SessionStore.read(session).notices.isEmpty)
+    expectTrue(try text("session.json").contains("\"gain\" : -10"))
   }
 
   /// Every length at which a power failure can cut the journal off.
@@ -126,15 +126,16 @@ import Testing
     let path = "\(session)/session.journal"
     let whole = try Data(contentsOf: URL(fileURLWithPath: path))
     let ends = whole.indices.filter { whole[$0] == 0x0A }.map { $0 + 1 }
-    #expect(ends.count == 4)
+    expectEqual(ends.count, 4)
     for length in 0...whole.count {
       try whole.prefix(length).write(to: URL(fileURLWithPath: path))
       let reading = try SessionStore.read(session)
       let lines = ends.filter { $0 <= length }.count
-      #expect(reading.restored == max(0, lines - 1), "\(length)")
-      #expect(reading.document.tracks[0].volume == (lines < 2 ? -3.5 : -Double(lines - 1)))
-      #expect(
-        reading.notices.contains { $0.contains("damaged from line \(lines + 1)") } == !([0] + ends)
+      expectEqual(reading.restored, max(0, lines - 1), "\(length)")
+      expectEqual(reading.document.tracks[0].volume, (lines < 2 ? -3.5 : -Double(lines - 1)))
+      expectEqual(
+        reading.notices.contains { $0.contains("damaged from line \(lines + 1)") },
+        !([0] + ends)
           .contains(length))
     }
     // A flipped bit.
@@ -143,17 +144,17 @@ import Testing
       bytes[position] ^= 4
       try bytes.write(to: URL(fileURLWithPath: path))
       let line = ends.filter { $0 <= position }.count
-      #expect(try SessionStore.read(session).restored == max(0, line - 1), "\(position)")
+      try expectEqual(SessionStore.read(session).restored, max(0, line - 1), "\(position)")
     }
     // What is written behind damage is restored, too.
     try whole.prefix(ends[2] + 5).write(to: URL(fileURLWithPath: path))
     do {
       let store = try SessionStore(opening: session)
-      #expect(store.document.tracks[0].volume == -2)
+      expectEqual(store.document.tracks[0].volume, -2)
       try store.apply(setVolume(-20))
     }
     let reading = try SessionStore.read(session)
-    #expect(reading.document.tracks[0].volume == -20 && reading.restored == 3)
+    expectTrue(reading.document.tracks[0].volume == -20 && reading.restored == 3)
   }
 
   /// The process ends between two steps of a save.
@@ -179,9 +180,9 @@ import Testing
       try store.save()
       after = try contents()
     }
-    let journal = try #require(before["session.journal"])
+    let journal = try require(before["session.journal"])
     // The mark of the save is written, session.json is not.
-    let sum = try #require(after["session.json"]).reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+    let sum = try require(after["session.json"]).reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
       ($0 ^ UInt64($1)) &* 0x100_0000_01b3
     }
     func line(_ json: String) -> Data {
@@ -194,18 +195,18 @@ import Testing
       journal + line("{\"saving\":\"\(String(format: "%016lx", Int(bitPattern: UInt(sum))))\"}")
     try put("session.json", before["session.json"])
     try put("session.journal", marked)
-    #expect(try SessionStore.read(session).restored == 1)
-    #expect(try SessionStore.read(session).document == expected)
+    try expectEqual(SessionStore.read(session).restored, 1)
+    try expectEqual(SessionStore.read(session).document, expected)
     // session.json is written, the journal is not emptied.
     try put("session.json", after["session.json"])
-    #expect(try SessionStore.read(session).restored == 0)
-    #expect(try SessionStore.read(session).document == expected)
+    try expectEqual(SessionStore.read(session).restored, 0)
+    try expectEqual(SessionStore.read(session).document, expected)
     do {
       let store = try SessionStore(opening: session)
       try store.apply(setVolume(-1))
     }
     let reading = try SessionStore.read(session)
-    #expect(reading.restored == 1 && reading.document.tracks[0].volume == -1)
+    expectTrue(reading.restored == 1 && reading.document.tracks[0].volume == -1)
   }
 
   /// An edit in the journal that the document refuses ends the restoration; later edits are not lost behind it.
@@ -228,14 +229,14 @@ import Testing
     try broken.write(toFile: path, atomically: false, encoding: .utf8)
     do {
       let store = try SessionStore(opening: session)
-      #expect(store.document.tracks.map(\.volume) == [-1, 0])
-      #expect(
+      expectEqual(store.document.tracks.map(\.volume), [-1, 0])
+      expectTrue(
         store.notices.count == 2 && store.notices[0].contains("the edit 2 and those after it"))
-      #expect(try text("session.journal.old") == broken)
+      try expectEqual(text("session.journal.old"), broken)
       try store.apply(setVolume(-8))
     }
     let reading = try SessionStore.read(session)
-    #expect(reading.document.tracks[0].volume == -8 && reading.restored == 2)
+    expectTrue(reading.document.tracks[0].volume == -8 && reading.restored == 2)
   }
 
   @Test func aJournalOfAnotherFileIsSetAside() throws {
@@ -247,15 +248,16 @@ import Testing
     try "{version: 1, name: 'Edited by hand'} // not JSON"
       .write(toFile: "\(session)/session.json", atomically: false, encoding: .utf8)
     let store = try SessionStore(opening: session)
-    #expect(store.document == SessionDocument(name: "Edited by hand"))
-    #expect(
-      store.notices == [
+    expectEqual(store.document, SessionDocument(name: "Edited by hand"))
+    expectEqual(
+      store.notices,
+      [
         "\(session)/session.journal: its edits (1) belong to another session.json and are not restored; they are kept in session.journal.old"
       ])
-    #expect(try text("session.journal.old") == journal)
+    try expectEqual(text("session.journal.old"), journal)
     try store.save()
-    #expect(
-      try text("session.json") == "{\n  \"name\" : \"Edited by hand\",\n  \"version\" : 1\n}\n")
+    try expectEqual(
+      text("session.json"), "{\n  \"name\" : \"Edited by hand\",\n  \"version\" : 1\n}\n")
   }
 
   @Test func aLongJournalIsRewritten() throws {
@@ -266,18 +268,18 @@ import Testing
       }
     }
     let lines = try text("session.journal").split(separator: "\n").count
-    #expect(lines < 500)
+    expectTrue(lines < 500)
     let reading = try SessionStore.read(session)
-    #expect(reading.document.name == "name 4499" && reading.restored == lines - 1)
+    expectTrue(reading.document.name == "name 4499" && reading.restored == lines - 1)
   }
 
   @Test func permissionsOfTheFileAreKept() throws {
     let store = try SessionStore(creating: session, sampleSession())
     for mode in [0o600, 0o664] {
-      #expect(chmod("\(session)/session.json", mode_t(mode)) == 0)
+      expectEqual(chmod("\(session)/session.json", mode_t(mode)), 0)
       try store.apply(setVolume(-mode / 8))
       try store.save()
-      #expect(try self.mode("session.json") == mode)
+      try expectEqual(self.mode("session.json"), mode)
     }
   }
 
@@ -293,18 +295,18 @@ import Testing
     try FileManager.default.createSymbolicLink(
       atPath: "\(session)/\(name)", withDestinationPath: outside)
     let error = try #require(throws: SessionError.self) { try SessionStore(opening: session) }
-    #expect(
-      "\(error)"
-        == "\(session)/\(name): a symbolic link, which could lead out of the session's folder, is not followed"
+    expectEqual(
+      "\(error)",
+      "\(session)/\(name): a symbolic link, which could lead out of the session's folder, is not followed"
     )
-    #expect(try String(contentsOfFile: outside, encoding: .utf8) == original)
+    try expectEqual(String(contentsOfFile: outside, encoding: .utf8), original)
   }
 
   @Test func aPipeDoesNotBlock() throws {
     try FileManager.default.createDirectory(atPath: session, withIntermediateDirectories: true)
-    #expect(mkfifo("\(session)/session.json", 0o600) == 0)
+    expectEqual(mkfifo("\(session)/session.json", 0o600), 0)
     let error = try #require(throws: SessionError.self) { try SessionStore.read(session) }
-    #expect("\(error)" == "\(session)/session.json: it is not a plain file")
+    expectEqual("\(error)", "\(session)/session.json: it is not a plain file")
   }
 
   @Test func aLinkBesideTheSessionIsNotWrittenThrough() throws {
@@ -316,8 +318,8 @@ import Testing
       atPath: "\(session)/.session.json.new", withDestinationPath: outside)
     try store.apply(setVolume(-1))
     try store.save()
-    #expect(try String(contentsOfFile: outside, encoding: .utf8) == "precious")
-    #expect(try SessionStore.read(session).document.tracks[0].volume == -1)
+    try expectEqual(String(contentsOfFile: outside, encoding: .utf8), "precious")
+    try expectEqual(SessionStore.read(session).document.tracks[0].volume, -1)
   }
 
   @Test func pathsForWritingStayInside() throws {
@@ -326,9 +328,9 @@ import Testing
     try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: true)
     try FileManager.default.createSymbolicLink(
       atPath: "\(session)/link", withDestinationPath: outside)
-    #expect(try store.folder.pathForWriting("takes/a/b.wav") == "\(session)/takes/a/b.wav")
-    #expect(try store.folder.pathOfFolder("takes/a") == "\(session)/takes/a")
-    #expect(try store.folder.pathOfFolder("nothing/here") == nil)
+    try expectEqual(store.folder.pathForWriting("takes/a/b.wav"), "\(session)/takes/a/b.wav")
+    try expectEqual(store.folder.pathOfFolder("takes/a"), "\(session)/takes/a")
+    try expectNil(store.folder.pathOfFolder("nothing/here"))
     for path in ["link", "link/a.wav", "../a.wav", "/tmp/a.wav", "a/../../b", "", "a/"] {
       let error = try #require(throws: SessionError.self) { try store.folder.pathForWriting(path) }
       guard case .unsafePath = error else {
@@ -337,14 +339,14 @@ import Testing
       }
     }
     #expect(throws: SessionError.self) { try store.folder.pathOfFolder("link") }
-    #expect(try FileManager.default.contentsOfDirectory(atPath: outside).isEmpty)
+    expectTrue(try FileManager.default.contentsOfDirectory(atPath: outside).isEmpty)
   }
 
   @Test func filesTooLargeAreRefused() throws {
     try FileManager.default.createDirectory(atPath: session, withIntermediateDirectories: true)
     let path = "\(session)/session.json"
-    #expect(FileManager.default.createFile(atPath: path, contents: nil))
-    #expect(truncate(path, 1 << 40) == 0)
+    expectTrue(FileManager.default.createFile(atPath: path, contents: nil))
+    expectEqual(truncate(path, 1 << 40), 0)
     #expect(
       throws: SessionError.tooLarge(file: path, bytes: 1 << 40, limit: SessionStore.mostBytes)
     ) { try SessionStore.read(session) }
@@ -352,11 +354,11 @@ import Testing
 
   @Test func aFolderWithoutASessionIsNamed() throws {
     let error = try #require(throws: SessionError.self) { try SessionStore.read(session) }
-    #expect("\(error)" == "cannot open \(session): No such file or directory")
+    expectEqual("\(error)", "cannot open \(session): No such file or directory")
     try FileManager.default.createDirectory(atPath: session, withIntermediateDirectories: true)
     let other = try #require(throws: SessionError.self) { try SessionStore.read(session) }
-    #expect(
-      "\(other)" == "cannot open \(session)/session.json: no such file: this folder is no session")
+    expectEqual(
+      "\(other)", "cannot open \(session)/session.json: no such file: this folder is no session")
   }
 
   // MARK: Names of files
@@ -370,8 +372,9 @@ import Testing
       ("\(parent)/../sounds/a.wav", "../../sounds/a.wav"),
       ("\(parent)/../../a.wav", root + "/a.wav"), ("/usr/share/a.wav", "/usr/share/a.wav"),
     ] {
-      #expect(inside.name(for: location) == name)
-      #expect(inside.location(of: name) == URL(fileURLWithPath: location).standardizedFileURL.path)
+      expectEqual(inside.name(for: location), name)
+      expectEqual(
+        inside.location(of: name), URL(fileURLWithPath: location).standardizedFileURL.path)
     }
   }
 }

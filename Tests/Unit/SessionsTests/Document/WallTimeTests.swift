@@ -1,4 +1,5 @@
 import System
+import TestBase
 import Testing
 
 @Suite struct WallTimeTests {
@@ -8,15 +9,15 @@ import Testing
   }
 
   @Test func textsAreInstants() {
-    #expect(milliseconds("1970-01-01T00:00:00Z") == 0)
-    #expect(milliseconds("2026-11-28T22:15:00Z") == 1_795_904_100_000)
-    #expect(milliseconds("2026-11-28T23:15:00.25+01:00") == 1_795_904_100_250)
-    #expect(milliseconds("2026-11-28T16:45:00.5-05:30") == 1_795_904_100_500)
-    #expect(milliseconds("2026-11-28T22:15:37TAI") == 1_795_904_100_000)
-    #expect(milliseconds("2028-02-29T00:00:00Z") != nil)
+    expectEqual(milliseconds("1970-01-01T00:00:00Z"), 0)
+    expectEqual(milliseconds("2026-11-28T22:15:00Z"), 1_795_904_100_000)
+    expectEqual(milliseconds("2026-11-28T23:15:00.25+01:00"), 1_795_904_100_250)
+    expectEqual(milliseconds("2026-11-28T16:45:00.5-05:30"), 1_795_904_100_500)
+    expectEqual(milliseconds("2026-11-28T22:15:37TAI"), 1_795_904_100_000)
+    expectTrue(milliseconds("2028-02-29T00:00:00Z") != nil)
     let time = WallTime("2026-11-28T22:15:00.123456789Z")
-    #expect(time?.nanosecondsOfUTC(taiOffset: 0) == 1_795_904_100_123_456_789)
-    #expect(time?.text == "2026-11-28T22:15:00.123456789Z")
+    expectEqual(time?.nanosecondsOfUTC(taiOffset: 0), 1_795_904_100_123_456_789)
+    expectEqual(time?.text, "2026-11-28T22:15:00.123456789Z")
   }
 
   @Test(arguments: [
@@ -26,30 +27,30 @@ import Testing
     "2026-11-28T22:15:00+1:00", "2026-11-28T22:15:00+01:00Z", "2026-11-28T22:15:00z",
     "26-11-28T22:15:00Z", "9999-11-28T22:15:00Z", "2026-11-28T22:15:00ZZ", "+026-11-28T22:15:00Z",
   ])
-  func otherTextsAreNone(text: String) { #expect(WallTime(text) == nil) }
+  func otherTextsAreNone(text: String) { expectNil(WallTime(text)) }
 
   @Test func anInstantHasTheHostTimeThatTheClocksHaveNow() throws {
     let clock = WallClock.now
-    let time = try #require(WallTime("2100-01-01T00:00:00Z"))
+    let time = try require(WallTime("2100-01-01T00:00:00Z"))
     let distance = time.nanosecondsOfUTC(taiOffset: 0) - clock.nanoseconds
     // The clock may be adjusted meanwhile, but not by seconds.
-    #expect(abs(Int64(time.hostTime) - Int64(clock.hostTime) - distance) < 2_000_000_000)
-    #expect(try #require(WallTime("1970-01-01T00:00:00Z")).hostTime < HostTime.now)
+    expectTrue(abs(Int64(time.hostTime) - Int64(clock.hostTime) - distance) < 2_000_000_000)
+    expectTrue(try require(WallTime("1970-01-01T00:00:00Z")).hostTime < HostTime.now)
   }
 
   @Test func aClockThatNobodyKeepsIsTold() throws {
     var clock = WallClock.now
     (clock.isSynchronized, clock.knowsTAI, clock.maximumError) = (true, true, 0.0012)
-    let utc = try #require(WallTime("2100-01-01T00:00:00Z"))
-    let tai = try #require(WallTime("2100-01-01T00:00:37TAI"))
-    #expect(clock.warning(for: utc) == nil && clock.warning(for: tai) == nil)
-    #expect(clock.words.contains("1.2 ms"))
+    let utc = try require(WallTime("2100-01-01T00:00:00Z"))
+    let tai = try require(WallTime("2100-01-01T00:00:37TAI"))
+    expectTrue(clock.warning(for: utc) == nil && clock.warning(for: tai) == nil)
+    expectTrue(clock.words.contains("1.2 ms"))
     clock.knowsTAI = false
-    #expect(clock.warning(for: utc) == nil)
-    #expect(clock.warning(for: tai)?.contains("does not know by how much TAI") == true)
+    expectNil(clock.warning(for: utc))
+    expectEqual(clock.warning(for: tai)?.contains("does not know by how much TAI"), true)
     clock.isSynchronized = false
-    #expect(clock.warning(for: utc)?.contains("is not synchronised") == true)
-    #expect(clock.warning(for: tai)?.contains("is not synchronised") == true)
-    #expect(clock.warning(for: tai)?.contains("does not know by how much TAI") == true)
+    expectEqual(clock.warning(for: utc)?.contains("is not synchronised"), true)
+    expectEqual(clock.warning(for: tai)?.contains("is not synchronised"), true)
+    expectEqual(clock.warning(for: tai)?.contains("does not know by how much TAI"), true)
   }
 }

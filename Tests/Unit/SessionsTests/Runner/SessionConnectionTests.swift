@@ -34,22 +34,22 @@ import Testing
       let cards = (1...2).map { card in (1...2).map { "card\(card):playback_\($0)" } }
       var document = session([("a", [a])])
       let first = try SessionRig(document, in: folder, card: cards[0])
-      #expect(connections(of: first) == ["a_1": [cards[0][0]], "a_2": [cards[0][1]]])
+      expectEqual(connections(of: first), ["a_1": [cards[0][0]], "a_2": [cards[0][1]]])
       document = saved(first)
-      #expect(document.connections == [])
+      expectEqual(document.connections, [])
       let second = try SessionRig(document, in: folder, card: cards[1])
-      #expect(connections(of: second) == ["a_1": [cards[1][0]], "a_2": [cards[1][1]]])
+      expectEqual(connections(of: second), ["a_1": [cards[1][0]], "a_2": [cards[1][1]]])
       // Who ends one of them, or makes another connection, wants what is left.
       second.engine.device.disconnect("a_2", from: cards[1][1])
       document = saved(second)
-      #expect(document.connections == [connection("session:a_1", cards[1][0])])
+      expectEqual(document.connections, [connection("session:a_1", cards[1][0])])
       // Those of a document are those of people.
       let third = try SessionRig(document, in: folder, card: cards[1])
-      #expect(saved(third).connections == document.connections)
+      expectEqual(saved(third).connections, document.connections)
       document.connections = []
       let fourth = try SessionRig(document, in: folder, otherInputs: ["x:in_1"], card: cards[1])
       try fourth.engine.device.connect("a_1", to: "x:in_1")
-      #expect(saved(fourth).connections.count == 3)
+      expectEqual(saved(fourth).connections.count, 3)
     }
   }
 
@@ -69,22 +69,22 @@ import Testing
       bus.tracks[0].bus = "main"
       for document in [plain, listed, single, bus] {
         let first = try SessionRig(document, in: folder, otherInputs: inputs, card: card)
-        #expect(!connections(of: first).isEmpty)
+        expectTrue(!connections(of: first).isEmpty)
         // A save leaves the document as it is while all its connections exist.
-        #expect(saved(first).json == document.json)
+        expectEqual(saved(first).json, document.json)
         for (port, others) in connections(of: first) {
           for other in others { first.engine.device.disconnect(port, from: other) }
         }
         let none = saved(first)
-        #expect(none.connections == [])
-        #expect((none.tracks[0].bus == nil ? none.tracks[0].ports : none.buses[0].ports) == [])
-        #expect(none.json != plain.json)
+        expectEqual(none.connections, [])
+        expectEqual((none.tracks[0].bus == nil ? none.tracks[0].ports : none.buses[0].ports), [])
+        expectTrue(none.json != plain.json)
         let second = try SessionRig(none, in: folder, otherInputs: inputs, card: card)
-        #expect(connections(of: second) == [:])
+        expectEqual(connections(of: second), [:])
         // It stays so, until somebody connects it.
-        #expect(saved(second).json == none.json)
+        expectEqual(saved(second).json, none.json)
         try second.engine.device.connect("\(none.buses.isEmpty ? "a" : "main")_1", to: inputs[0])
-        #expect(saved(second).connections.map(\.to) == [inputs[0]])
+        expectEqual(saved(second).connections.map(\.to), [inputs[0]])
       }
     }
   }
@@ -95,8 +95,8 @@ import Testing
       let a = try WaveFile("a.wav", in: folder, frames: 4800)
       let document = session([("a", [a])])
       let first = try SessionRig(document, in: folder)
-      #expect(connections(of: first) == [:])
-      #expect(saved(first).json == document.json)
+      expectEqual(connections(of: first), [:])
+      expectEqual(saved(first).json, document.json)
     }
   }
 
@@ -112,9 +112,9 @@ import Testing
       document.tracks[0].pan = 0
       try first.engine.adopt(document)
       let second = try rig(saved(first), folder)
-      #expect(second.engine.portNames == ["a_1", "a_2"])
-      #expect(connections(of: second) == ["a_1": ["x:in_1"], "a_2": ["x:in_2"]])
-      #expect(second.lines == [])
+      expectEqual(second.engine.portNames, ["a_1", "a_2"])
+      expectEqual(connections(of: second), ["a_1": ["x:in_1"], "a_2": ["x:in_2"]])
+      expectEqual(second.lines, [])
       // Both sides are heard as they were, and the balance can move again.
       document.tracks[0].pan = -0.5
       try second.engine.adopt(document)
@@ -129,10 +129,10 @@ import Testing
       document.tracks[0].pan = -0.5
       let first = try rig(document, folder)
       let expected = ["a_1": ["x:in_1", "x:in_3"], "a_2": ["x:in_2", "x:in_4"]]
-      #expect(connections(of: first) == expected)
+      expectEqual(connections(of: first), expected)
       // They are saved so.
       let again = try rig(saved(first), folder)
-      #expect(connections(of: again) == expected)
+      expectEqual(connections(of: again), expected)
     }
   }
 
@@ -145,10 +145,10 @@ import Testing
       let first = try rig(document, folder)
       try first.engine.device.connect("a_1", to: "x:in_1")
       document = saved(first)
-      #expect(document.connections == [connection("a song_ two:a_1", "x:in_1")])
+      expectEqual(document.connections, [connection("a song_ two:a_1", "x:in_1")])
       let again = try rig(document, folder)
-      #expect(connections(of: again) == ["a_1": ["x:in_1"]])
-      #expect(again.lines == [])
+      expectEqual(connections(of: again), ["a_1": ["x:in_1"]])
+      expectEqual(again.lines, [])
     }
   }
 
@@ -163,12 +163,13 @@ import Testing
         connection("session:missing_4", "x:in_3"),
       ]
       let first = try rig(document, folder)
-      #expect(
-        first.lines.filter { $0.hasPrefix("connections") } == [
+      expectEqual(
+        first.lines.filter { $0.hasPrefix("connections") },
+        [
           "connections: the session has no port b_1: session:b_1 -> x:in_2 is left out",
           "connections: the session has no port missing_4 now: session:missing_4 -> x:in_3 is not made",
         ])
-      #expect(saved(first).connections == [document.connections[0], document.connections[2]])
+      expectEqual(saved(first).connections, [document.connections[0], document.connections[2]])
     }
   }
 
@@ -182,17 +183,18 @@ import Testing
         SessionRecording(name: "\($0)", ports: ["\($1):a_1"], file: "\($0).wav")
       }
       let rig = try rig(document, folder)
-      #expect(connections(of: rig) == ["a_1": ["x:in_1"]])
-      #expect(saved(rig).connections == document.connections)
+      expectEqual(connections(of: rig), ["a_1": ["x:in_1"]])
+      expectEqual(saved(rig).connections, document.connections)
       // The client is called “session” here, as after `--name session`.
-      #expect(
-        document.recordings.map { rig.engine.presentName(of: $0.ports[0]) } == [
+      expectEqual(
+        document.recordings.map { rig.engine.presentName(of: $0.ports[0]) },
+        [
           "session:a_1", "session:a_1", "session:a_1", "other:a_1",
         ])
       try document.apply(.set(SessionPath("tracks[a].name"), .text("b")))
-      #expect(document.connections == [connection("{self}:b_1", "x:in_1")])
-      #expect(document.recordings[0].ports == ["{self}:b_1"])
-      #expect(document.recordings[1].ports == ["rig:b_1"])
+      expectEqual(document.connections, [connection("{self}:b_1", "x:in_1")])
+      expectEqual(document.recordings[0].ports, ["{self}:b_1"])
+      expectEqual(document.recordings[1].ports, ["rig:b_1"])
     }
   }
 
@@ -203,8 +205,8 @@ import Testing
       document.connections = (1...2).map { connection("session:a_\($0)", "rack:in_\($0)") }
       let rig = try rig(document, folder)
       let words = "waiting for rack: session:a_1 -> rack:in_1, session:a_2 -> rack:in_2"
-      #expect(rig.lines == ["connections: \(words)"])
-      #expect(rig.engine.waitingConnections == document.connections)
+      expectEqual(rig.lines, ["connections: \(words)"])
+      expectEqual(rig.engine.waitingConnections, document.connections)
       rig.server.otherInputs = ["rack:in_1", "rack:in_2"]
       try wait(for: "the connections") { rig.engine.waitingConnections.isEmpty }
     }

@@ -20,14 +20,14 @@ import Testing
       var document = session([("a", [a]), ("b", [b])])
       document.tracks[1].start = .frame(1001)
       let rig = try SessionRig(document, in: folder)
-      #expect(rig.engine.portNames == ["a_1", "a_2", "b_1"])
+      expectEqual(rig.engine.portNames, ["a_1", "a_2", "b_1"])
       try rig.engine.start(everything(rig.engine), at: 1500)
       rig.run(to: 12288)
-      #expect(rig.samples(of: "a_1", 0..<1500).allSatisfy { $0 == 0 })
-      #expect(rig.samples(of: "a_1", 1500..<10500) == a.samples[0])
-      #expect(rig.samples(of: "a_2", 1500..<10500) == a.samples[1])
-      #expect(rig.samples(of: "b_1", 2501..<9501) == b.samples[0])
-      #expect(rig.samples(of: "b_1", 9501..<12288).allSatisfy { $0 == 0 })
+      expectTrue(rig.samples(of: "a_1", 0..<1500).allSatisfy { $0 == 0 })
+      expectEqual(rig.samples(of: "a_1", 1500..<10500), a.samples[0])
+      expectEqual(rig.samples(of: "a_2", 1500..<10500), a.samples[1])
+      expectEqual(rig.samples(of: "b_1", 2501..<9501), b.samples[0])
+      expectTrue(rig.samples(of: "b_1", 9501..<12288).allSatisfy { $0 == 0 })
       // The session is over, and begins anew.
       try wait(for: "the end") {
         rig.engine.service()
@@ -35,8 +35,8 @@ import Testing
       }
       try rig.engine.start(everything(rig.engine), at: 20000)
       rig.run(to: 30720)
-      #expect(rig.samples(of: "a_1", 20000..<29000) == a.samples[0])
-      #expect(rig.lines == [])
+      expectEqual(rig.samples(of: "a_1", 20000..<29000), a.samples[0])
+      expectEqual(rig.lines, [])
     }
   }
 
@@ -49,7 +49,7 @@ import Testing
       try rig.engine.start([0], at: 512)
       rig.run(to: 8192)
       let whole = files.flatMap { $0.samples[0] }
-      #expect(rig.samples(of: "row_1", 512..<512 + whole.count) == whole)
+      expectEqual(rig.samples(of: "row_1", 512..<512 + whole.count), whole)
     }
   }
 
@@ -60,7 +60,7 @@ import Testing
       let rig = try SessionRig(session([("row", [a, b])]), in: folder)
       try rig.engine.start([0], at: 512)
       rig.run(to: 6144)
-      #expect(rig.samples(of: "row_2", 512..<5516) == a.samples[1] + b.samples[1])
+      expectEqual(rig.samples(of: "row_2", 512..<5516), a.samples[1] + b.samples[1])
     }
   }
 
@@ -72,8 +72,8 @@ import Testing
       try rig.engine.start([0], at: 512)
       rig.run(to: 6144)
       for channel in 0..<2 {
-        #expect(
-          rig.samples(of: "row_\(channel + 1)", 512..<5516) == a.samples[0] + b.samples[channel])
+        expectEqual(
+          rig.samples(of: "row_\(channel + 1)", 512..<5516), a.samples[0] + b.samples[channel])
       }
     }
   }
@@ -89,7 +89,7 @@ import Testing
       try rig.engine.start([0], at: 256)
       rig.run(to: 2304)
       let part = Array(a.samples[0][800..<1600])
-      #expect(rig.samples(of: "a_1", 256..<2256) == Array((part + part + part)[..<2000]))
+      expectEqual(rig.samples(of: "a_1", 256..<2256), Array((part + part + part)[..<2000]))
     }
   }
 
@@ -103,14 +103,14 @@ import Testing
       try rig.engine.start(everything(rig.engine), at: 1000)
       rig.run(to: 5120)
       try rig.engine.pause(everything(rig.engine))
-      #expect(rig.engine.isPaused)
-      #expect(rig.engine.position(ofGroup: 0) == 4120)
+      expectTrue(rig.engine.isPaused)
+      expectEqual(rig.engine.position(ofGroup: 0), 4120)
       rig.run(to: 10240)
-      #expect(rig.samples(of: "a_1", 5120..<10240).allSatisfy { $0 == 0 })
+      expectTrue(rig.samples(of: "a_1", 5120..<10240).allSatisfy { $0 == 0 })
       try rig.engine.start(everything(rig.engine), at: 20001)
       rig.run(to: 30720)
-      #expect(rig.samples(of: "a_1", 20001..<30720) == Array(a.samples[0][4120..<14839]))
-      #expect(rig.samples(of: "b_1", 20001..<30720) == Array(b.samples[0][3820..<14539]))
+      expectEqual(rig.samples(of: "a_1", 20001..<30720), Array(a.samples[0][4120..<14839]))
+      expectEqual(rig.samples(of: "b_1", 20001..<30720), Array(b.samples[0][3820..<14539]))
     }
   }
 
@@ -123,17 +123,17 @@ import Testing
       let rig = try SessionRig(document, in: folder)
       // While it stands still, and while it plays.
       try rig.engine.locate(everything(rig.engine), to: 11111)
-      #expect(!rig.engine.isPlaying)
+      expectTrue(!rig.engine.isPlaying)
       try rig.engine.start(everything(rig.engine), at: 512)
       rig.run(to: 4096)
-      #expect(rig.samples(of: "a_1", 512..<4096) == Array(a.samples[0][11111..<14695]))
-      #expect(rig.samples(of: "b_1", 512..<1401).allSatisfy { $0 == 0 })
-      #expect(rig.samples(of: "b_1", 1401..<4096) == Array(b.samples[0][..<2695]))
+      expectEqual(rig.samples(of: "a_1", 512..<4096), Array(a.samples[0][11111..<14695]))
+      expectTrue(rig.samples(of: "b_1", 512..<1401).allSatisfy { $0 == 0 })
+      expectEqual(rig.samples(of: "b_1", 1401..<4096), Array(b.samples[0][..<2695]))
       try rig.engine.locate(everything(rig.engine), to: 13000, at: 16385)
-      #expect(rig.engine.isPlaying)
+      expectTrue(rig.engine.isPlaying)
       rig.run(to: 20480)
-      #expect(rig.samples(of: "a_1", 16385..<20480) == Array(a.samples[0][13000..<17095]))
-      #expect(rig.samples(of: "b_1", 16385..<20480) == Array(b.samples[0][1000..<5095]))
+      expectEqual(rig.samples(of: "a_1", 16385..<20480), Array(a.samples[0][13000..<17095]))
+      expectEqual(rig.samples(of: "b_1", 16385..<20480), Array(b.samples[0][1000..<5095]))
     }
   }
 
@@ -144,12 +144,12 @@ import Testing
       try rig.engine.start([0], at: 512)
       rig.run(to: 4096)
       try rig.engine.stop([0])
-      #expect(rig.engine.position(ofGroup: 0) == 0)
+      expectEqual(rig.engine.position(ofGroup: 0), 0)
       rig.run(to: 8192)
-      #expect(rig.samples(of: "a_1", 4096..<8192).allSatisfy { $0 == 0 })
+      expectTrue(rig.samples(of: "a_1", 4096..<8192).allSatisfy { $0 == 0 })
       try rig.engine.start([0], at: 16000)
       rig.run(to: 20480)
-      #expect(rig.samples(of: "a_1", 16000..<20480) == Array(a.samples[0][..<4480]))
+      expectEqual(rig.samples(of: "a_1", 16000..<20480), Array(a.samples[0][..<4480]))
     }
   }
 
@@ -160,17 +160,17 @@ import Testing
       var document = session([("a", [a]), ("b", [b])])
       document.groups = [SessionGroup(name: "late", tracks: ["b"], trigger: .osc("/late"))]
       let rig = try SessionRig(document, in: folder)
-      let late = try #require(rig.engine.group(named: "late"))
-      #expect(rig.engine.manualGroups == [0])
-      #expect(rig.engine.groups(triggeredBy: "/late") == [late])
+      let late = try require(rig.engine.group(named: "late"))
+      expectEqual(rig.engine.manualGroups, [0])
+      expectEqual(rig.engine.groups(triggeredBy: "/late"), [late])
       try rig.engine.start(rig.engine.manualGroups, at: 512)
       try rig.engine.start([late], at: 3000)
       rig.run(to: 6144)
-      #expect(rig.samples(of: "b_1", 3000..<6144) == Array(b.samples[0][..<3144]))
+      expectEqual(rig.samples(of: "b_1", 3000..<6144), Array(b.samples[0][..<3144]))
       try rig.engine.pause([0])
       rig.run(to: 10240)
-      #expect(rig.samples(of: "b_1", 3000..<10240) == Array(b.samples[0][..<7240]))
-      #expect(rig.samples(of: "a_1", 7168..<10240).allSatisfy { $0 == 0 })
+      expectEqual(rig.samples(of: "b_1", 3000..<10240), Array(b.samples[0][..<7240]))
+      expectTrue(rig.samples(of: "a_1", 7168..<10240).allSatisfy { $0 == 0 })
     }
   }
 
@@ -182,8 +182,8 @@ import Testing
       let rig = try SessionRig(document, in: folder)
       try rig.engine.arm()
       rig.run(to: 6144)
-      #expect(rig.samples(of: "a_1", 0..<2047).allSatisfy { $0 == 0 })
-      #expect(rig.samples(of: "a_1", 2047..<5047) == a.samples[0])
+      expectTrue(rig.samples(of: "a_1", 0..<2047).allSatisfy { $0 == 0 })
+      expectEqual(rig.samples(of: "a_1", 2047..<5047), a.samples[0])
     }
   }
 
@@ -205,20 +205,20 @@ import Testing
       var document = engine.document
       document.tracks[0].volume = -20
       try engine.adopt(document)
-      #expect(heard("a_1", a.samples[0], times: 0.1))
+      expectTrue(heard("a_1", a.samples[0], times: 0.1))
       document.tracks[1].solo = true
       try engine.adopt(document)
-      #expect(heard("a_1", a.samples[0], times: 0))
-      #expect(heard("b_1", b.samples[0], times: 1))
+      expectTrue(heard("a_1", a.samples[0], times: 0))
+      expectTrue(heard("b_1", b.samples[0], times: 1))
       document.tracks[1].solo = false
       document.tracks[0].volume = 0
       document.tracks[0].pan = -0.5
       try engine.adopt(document)
-      #expect(heard("a_1", a.samples[0], times: 1))
-      #expect(heard("a_2", a.samples[1], times: 0.5))
+      expectTrue(heard("a_1", a.samples[0], times: 1))
+      expectTrue(heard("a_2", a.samples[1], times: 0.5))
       document.tracks[0].mute = true
       try engine.adopt(document)
-      #expect(heard("a_2", a.samples[1], times: 0))
+      expectTrue(heard("a_2", a.samples[1], times: 0))
     }
   }
 
@@ -232,7 +232,7 @@ import Testing
       document = rig.engine.document
       document.tracks[0].pan = 1
       #expect(throws: SessionRunError.self) { try rig.engine.adopt(document) }
-      #expect(rig.engine.document.tracks[0].pan == 0)
+      expectEqual(rig.engine.document.tracks[0].pan, 0)
     }
   }
 
@@ -254,10 +254,10 @@ import Testing
       let from = Int(rig.server.counter)
       rig.run(to: Int64(from) + 512)
       let sound = Array(a.samples[0][from..<from + 512])
-      #expect(rig.samples(of: "main_1", from..<from + 512) == sound)
-      #expect(rig.samples(of: "main_2", from..<from + 512).allSatisfy { $0 == 0 })
-      #expect(rig.samples(of: "b_1", from..<from + 512).allSatisfy { $0 == 0 })
-      #expect(rig.samples(of: "b_2", from..<from + 512) == sound)
+      expectEqual(rig.samples(of: "main_1", from..<from + 512), sound)
+      expectTrue(rig.samples(of: "main_2", from..<from + 512).allSatisfy { $0 == 0 })
+      expectTrue(rig.samples(of: "b_1", from..<from + 512).allSatisfy { $0 == 0 })
+      expectEqual(rig.samples(of: "b_2", from..<from + 512), sound)
     }
   }
 
@@ -272,12 +272,12 @@ import Testing
       document.tracks[0].bus = "main"
       document.tracks[1].bus = "band"
       let rig = try SessionRig(document, in: folder)
-      #expect(rig.engine.portNames == ["main_1", "main_2"])
+      expectEqual(rig.engine.portNames, ["main_1", "main_2"])
       try rig.engine.start(everything(rig.engine), at: 0)
       rig.run(to: 3840)
       for channel in 0..<2 {
         let sum = zip(a.samples[channel], b.samples[0]).map { $0 + $1 * 0.1 }
-        #expect(rig.samples(of: "main_\(channel + 1)", 0..<3840) == Array(sum[..<3840]))
+        expectEqual(rig.samples(of: "main_\(channel + 1)", 0..<3840), Array(sum[..<3840]))
       }
     }
   }
@@ -289,11 +289,11 @@ import Testing
       document.tracks[1].files = ["nowhere.wav"]
       let rig = try SessionRig(document, in: folder)
       try wait(for: "the message") { !rig.lines.isEmpty }
-      #expect(rig.lines[0].contains("nowhere.wav"))
+      expectTrue(rig.lines[0].contains("nowhere.wav"))
       try rig.engine.start(everything(rig.engine), at: 0)
       rig.run(to: 1024)
-      #expect(rig.samples(of: "a_1", 0..<1024) == Array(a.samples[0][..<1024]))
-      #expect(rig.samples(of: "b_1", 0..<1024).allSatisfy { $0 == 0 })
+      expectEqual(rig.samples(of: "a_1", 0..<1024), Array(a.samples[0][..<1024]))
+      expectTrue(rig.samples(of: "b_1", 0..<1024).allSatisfy { $0 == 0 })
     }
   }
 
@@ -312,8 +312,8 @@ import Testing
         try part.engine.start([0], at: 0)
         part.run(to: 2560)
         let expected = whole.samples(of: "a_1", begin..<begin + 2560)
-        #expect(expected.contains { $0 != 0 })
-        #expect(
+        expectTrue(expected.contains { $0 != 0 })
+        expectTrue(
           zip(part.samples(of: "a_1", 0..<2560), expected).allSatisfy { abs($0 - $1) < 1e-4 })
       }
     }
@@ -340,10 +340,10 @@ import Testing
           document.tracks[index].chain = [SessionPlugin(id: "amp\(index)", uri: uri)]
         }
         let rig = try SessionRig(document, in: folder)
-        #expect(opens.take() == 1)
+        expectEqual(opens.take(), 1)
         return rig.engine.session.graph.state.withLock { $0.nextOrder }
       }
-      #expect(steps[0] == steps[1], "\(steps)")
+      expectEqual(steps[0], steps[1], "\(steps)")
     }
   }
 }

@@ -20,7 +20,7 @@ import Testing
     let rendering = try SessionRendering(
       document, in: try SessionFolder(opening: folder.path),
       to: folder.appendingPathComponent(name).path, options, onMessage: { _ in })
-    return try #require(try rendering.run(isStopped: { false }))
+    return try require(try rendering.run(isStopped: { false }))
   }
 
   /// Returns the samples of a rendered file, which are floats, channel by channel.
@@ -31,7 +31,7 @@ import Testing
     let count = try memory.withUnsafeMutableBytes {
       try reader.read(startingAt: 0, frames: Int(reader.frames), into: $0)
     }
-    #expect(count == Int(reader.frames))
+    expectEqual(count, Int(reader.frames))
     return (0..<channels).map { channel in
       stride(from: channel, to: memory.count, by: channels).map { memory[$0] }
     }
@@ -45,12 +45,12 @@ import Testing
       document.tracks[1].start = .frame(3333)
       document.tracks[1].volume = -20
       let results = try render(document, in: folder)
-      #expect(results.map(\.frames) == [100_001])
+      expectEqual(results.map(\.frames), [100_001])
       let heard = try samples(results[0].path)
       for channel in 0..<2 {
         var sum = a.samples[channel]
         for (index, sample) in b.samples[0].enumerated() { sum[3333 + index] += sample * 0.1 }
-        #expect(heard[channel] == sum)
+        expectEqual(heard[channel], sum)
       }
     }
   }
@@ -62,10 +62,10 @@ import Testing
       let results = try render(session([("a", [a]), ("b", [b])]), in: folder, "all.wav") {
         $0.stems = true
       }
-      #expect(
-        results.map { ($0.path as NSString).lastPathComponent } == ["all-a.wav", "all-b.wav"])
-      #expect(try samples(results[0].path) == a.samples)
-      #expect(try samples(results[1].path)[0].prefix(4000) == b.samples[0][...])
+      expectEqual(
+        results.map { ($0.path as NSString).lastPathComponent }, ["all-a.wav", "all-b.wav"])
+      try expectEqual(samples(results[0].path), a.samples)
+      try expectEqual(samples(results[1].path)[0].prefix(4000), b.samples[0][...])
     }
   }
 
@@ -89,8 +89,8 @@ import Testing
         }
         return try samples(results[0].path)
       }
-      #expect(heard[0].allSatisfy { $0.contains { $0 != 0 } })
-      #expect(heard[0] == heard[1])
+      expectTrue(heard[0].allSatisfy { $0.contains { $0 != 0 } })
+      expectEqual(heard[0], heard[1])
     }
   }
 
@@ -102,7 +102,7 @@ import Testing
       #expect(throws: SessionRunError.self) { try render(document, in: folder) }
       let results = try render(document, in: folder) { $0.seconds = 0.25 }
       let heard = try samples(results[0].path)[0]
-      #expect(heard == Array((a.samples[0] + a.samples[0] + a.samples[0])[..<12000]))
+      expectEqual(heard, Array((a.samples[0] + a.samples[0] + a.samples[0])[..<12000]))
     }
   }
 
@@ -113,7 +113,7 @@ import Testing
       #expect(throws: SessionRunError.self) {
         try render(session([("a", [a])]), in: folder, "a.wav")
       }
-      #expect(try Data(contentsOf: URL(fileURLWithPath: a.path)) == before)
+      try expectEqual(Data(contentsOf: URL(fileURLWithPath: a.path)), before)
     }
   }
 
@@ -157,9 +157,9 @@ import Testing
       for channel in 0..<2 {
         let heard = capture.samples(channel: channel)
         // The fade begins with a gain of nothing.
-        let first = try #require(rendered[1 - channel].isEmpty ? nil : find(rendered, in: capture))
-        #expect(
-          Array(heard[first..<first + rendered[channel].count]) == rendered[channel],
+        let first = try require(rendered[1 - channel].isEmpty ? nil : find(rendered, in: capture))
+        expectEqual(
+          Array(heard[first..<first + rendered[channel].count]), rendered[channel],
           "channel \(channel + 1)")
       }
     }

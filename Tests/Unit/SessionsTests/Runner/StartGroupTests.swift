@@ -22,36 +22,39 @@ import Testing
       let rig = try SessionRig(document, in: folder)
       rig.run(to: 1024)
       try rig.engine.arm()
-      #expect(rig.engine.isPlaying && !rig.engine.isSounding)
+      expectTrue(rig.engine.isPlaying && !rig.engine.isSounding)
       let words = { (1...2).map { rig.engine.motionWord(ofGroup: $0) } }
-      #expect(words() == ["waiting", "waiting"] && rig.engine.motionWord(ofGroup: 0) == "stopped")
-      #expect(
-        rig.lines == [
+      expectTrue(
+        words() == ["waiting", "waiting"] && rig.engine.motionWord(ofGroup: 0) == "stopped")
+      expectEqual(
+        rig.lines,
+        [
           "groups[frame].trigger: waits until frame 5003, 0 seconds from now",
           "groups[time].trigger: waits until host time 125000000ns, 0 seconds from now",
         ])
       rig.run(to: 5120)
-      #expect(words() == ["playing", "waiting"])
+      expectEqual(words(), ["playing", "waiting"])
       rig.run(to: 10240)
-      #expect(rig.samples(of: "a_1", 0..<5003).allSatisfy { $0 == 0 })
-      #expect(rig.samples(of: "a_1", 5003..<8003) == a.samples[0])
-      #expect(rig.samples(of: "b_1", 5103..<8103) == b.samples[0])
-      #expect(rig.samples(of: "c_1", 0..<6000).allSatisfy { $0 == 0 })
-      #expect(rig.samples(of: "c_1", 6000..<9000) == a.samples[0])
-      #expect(rig.samples(of: "d_1", 6000..<9000) == b.samples[0])
-      #expect(rig.samples(of: "e_1", 0..<10240).allSatisfy { $0 == 0 })
+      expectTrue(rig.samples(of: "a_1", 0..<5003).allSatisfy { $0 == 0 })
+      expectEqual(rig.samples(of: "a_1", 5003..<8003), a.samples[0])
+      expectEqual(rig.samples(of: "b_1", 5103..<8103), b.samples[0])
+      expectTrue(rig.samples(of: "c_1", 0..<6000).allSatisfy { $0 == 0 })
+      expectEqual(rig.samples(of: "c_1", 6000..<9000), a.samples[0])
+      expectEqual(rig.samples(of: "d_1", 6000..<9000), b.samples[0])
+      expectTrue(rig.samples(of: "e_1", 0..<10240).allSatisfy { $0 == 0 })
       // A time that is past is reported, and nothing starts then.
       try wait(for: "the end") {
         rig.engine.service()
         return !rig.engine.isPlaying
       }
       try rig.engine.arm()
-      #expect(
-        rig.lines.suffix(2) == [
+      expectEqual(
+        rig.lines.suffix(2),
+        [
           "groups[frame].trigger: frame 5003 is past",
           "groups[time].trigger: host time 125000000ns is past",
         ])
-      #expect(!rig.engine.isPlaying)
+      expectTrue(!rig.engine.isPlaying)
     }
   }
 
@@ -62,7 +65,7 @@ import Testing
       var document = session([("a", [a]), ("b", [b]), ("c", [b])])
       document.groups = [SessionGroup(name: "pair", tracks: ["a", "b"])]
       let rig = try SessionRig(document, in: folder)
-      let pair = try #require(rig.engine.group(named: "pair"))
+      let pair = try require(rig.engine.group(named: "pair"))
       try rig.engine.start([0, pair], at: 512)
       rig.run(to: 4096)
       try rig.engine.pause([pair])
@@ -70,18 +73,16 @@ import Testing
       rig.run(to: 8192)
       try rig.engine.start([pair], at: 9001)
       rig.run(to: 12288)
-      #expect(
-        rig.samples(of: "a_1", 9001..<12288)
-          == Array(a.samples[0][position..<position + 3287]))
-      #expect(
-        rig.samples(of: "b_1", 9001..<12288)
-          == Array(b.samples[0][position..<position + 3287]))
+      expectEqual(
+        rig.samples(of: "a_1", 9001..<12288), Array(a.samples[0][position..<position + 3287]))
+      expectEqual(
+        rig.samples(of: "b_1", 9001..<12288), Array(b.samples[0][position..<position + 3287]))
       try rig.engine.locate([pair], to: 30001, at: 14001)
       rig.run(to: 16384)
-      #expect(rig.samples(of: "a_1", 14001..<16384) == Array(a.samples[0][30001..<32384]))
-      #expect(rig.samples(of: "b_1", 14001..<16384) == Array(b.samples[0][30001..<32384]))
+      expectEqual(rig.samples(of: "a_1", 14001..<16384), Array(a.samples[0][30001..<32384]))
+      expectEqual(rig.samples(of: "b_1", 14001..<16384), Array(b.samples[0][30001..<32384]))
       // The other track went on.
-      #expect(rig.samples(of: "c_1", 512..<16384) == Array(b.samples[0][..<15872]))
+      expectEqual(rig.samples(of: "c_1", 512..<16384), Array(b.samples[0][..<15872]))
     }
   }
 
@@ -102,7 +103,7 @@ import Testing
       try rig.engine.stop([0])
       _ = rig.engine.prepareRecordings()
       rig.engine.stopRecordings()
-      #expect(rig.lines == ["recordings[0]: nothing was recorded"])
+      expectEqual(rig.lines, ["recordings[0]: nothing was recorded"])
       try rig.engine.start([0], at: 1500)
       rig.run(to: 8192)
       // One that is armed meanwhile starts at once.
@@ -117,16 +118,16 @@ import Testing
         let count = try samples.withUnsafeMutableBytes {
           try reader.read(startingAt: 0, frames: Int(reader.frames), into: $0)
         }
-        try #require(count > 2000)
+        try require(count > 2000)
         let begin = first ?? Int(samples[0] * 65536)
-        #expect(begin == first || (8192..<14000).contains(begin))
-        #expect(samples == (0..<count).map { Float(begin + $0) / 65536 }, "take \(index)")
+        expectTrue(begin == first || (8192..<14000).contains(begin))
+        expectEqual(samples, (0..<count).map { Float(begin + $0) / 65536 }, "take \(index)")
       }
-      #expect(!rig.engine.isRecording)
+      expectTrue(!rig.engine.isRecording)
       // After a take, a start that records nothing is no news.
       try rig.engine.start([0], at: 100_000)
       try rig.engine.stop([0])
-      #expect(rig.lines.count { $0.contains("nothing was recorded") } == 1, "\(rig.lines)")
+      expectEqual(rig.lines.count { $0.contains("nothing was recorded") }, 1, "\(rig.lines)")
     }
   }
 
@@ -150,7 +151,7 @@ import Testing
         rig.engine.device.restarts == 1
           && rig.engine.players.allSatisfy { $0?.queue.isLost == false }
       }
-      let client = try #require(rig.server.clients.last)
+      let client = try require(rig.server.clients.last)
       func heard(_ name: String) -> [Float] {
         client.outputs.first { $0.name == name }?.samples ?? []
       }
@@ -162,25 +163,24 @@ import Testing
       }
       rig.run(to: 1_000_000 + 40 * 1024)
       let (first, second) = (heard("a_1"), heard("b_1"))
-      let from = try #require(first.firstIndex { $0 != 0 && !$0.isNaN })
+      let from = try require(first.firstIndex { $0 != 0 && !$0.isNaN })
       // The index in a.wav of the first frame that is heard.
-      let index = try #require(
+      let index = try require(
         a.samples[0].indices.first {
           Array(a.samples[0][$0..<min($0 + 64, 60000)]) == Array(first[from..<from + 64])
         })
       let due = from + start - index
-      let begin = try #require(second.firstIndex { $0 != 0 && !$0.isNaN })
-      try #require(start == 30000 ? begin == due : begin > due)
-      try #require(begin + 5000 < second.count)
-      #expect(
-        Array(second[begin..<begin + 5000])
-          == Array(b.samples[0][begin - due..<begin - due + 5000]))
+      let begin = try require(second.firstIndex { $0 != 0 && !$0.isNaN })
+      try require(start == 30000 ? begin == due : begin > due)
+      try require(begin + 5000 < second.count)
+      expectEqual(
+        Array(second[begin..<begin + 5000]), Array(b.samples[0][begin - due..<begin - due + 5000]))
       // Nothing moves any more.
       let anchor = rig.engine.runs.withLock { $0[0].anchor }
       rig.engine.service()
-      #expect(rig.engine.runs.withLock { $0[0].anchor } == anchor)
-      #expect(anchor == 1_000_000 + Int64(from - index))
-      #expect(rig.lines == [])
+      expectEqual(rig.engine.runs.withLock { $0[0].anchor }, anchor)
+      expectEqual(anchor, 1_000_000 + Int64(from - index))
+      expectEqual(rig.lines, [])
     }
   }
 }

@@ -57,7 +57,7 @@ import Testing
           if (try? endsInTime(path)) != true { hung.add(1, ordering: .relaxed) }
         }
       }
-      #expect(hung.load(ordering: .relaxed) == 0, "recordings that do not end")
+      expectEqual(hung.load(ordering: .relaxed), 0, "recordings that do not end")
     }
   }
 
@@ -101,12 +101,12 @@ import Testing
       let file = try file(path, format)
       try recorder.start(file, at: .frame(100_000), limit: nil)
       for _ in 0..<10 { server.cycle(frames: 4096) }
-      #expect(file.store == nil)
-      #expect(text(of: URL(fileURLWithPath: path)) == "old")
+      expectNil(file.store)
+      expectEqual(text(of: URL(fileURLWithPath: path)), "old")
       for _ in 0..<30 { server.cycle(frames: 4096) }
       recorder.stop()
       try file.writer?.close()
-      #expect(try MediaFiles.open(path: path).frameCount == 40 * 4096 - 100_000)
+      try expectEqual(MediaFiles.open(path: path).frameCount, 40 * 4096 - 100_000)
     }
   }
 

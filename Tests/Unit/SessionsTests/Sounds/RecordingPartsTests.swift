@@ -32,25 +32,25 @@ import Testing
       try rig.start(limit: Self.frames)
       try rig.run(frames: 30_000)
       let paths = try rig.finish()
-      #expect(rig.messages.lines == [])
+      expectEqual(rig.messages.lines, [])
       let sounds = try paths.map { try samples(of: $0) }
-      #expect(sounds.flatMap { $0 } == Self.noise)
+      expectEqual(sounds.flatMap { $0 }, Self.noise)
       let name = kind.name.split(separator: ".")
-      #expect(
-        paths.map { fileName($0) }
-          == (1...paths.count).map {
-            "\(name[0])-\(String(format: "%03d", $0)).\(name[1])"
-          })
+      expectEqual(
+        paths.map { fileName($0) },
+        (1...paths.count).map {
+          "\(name[0])-\(String(format: "%03d", $0)).\(name[1])"
+        })
       switch split {
       case .frames(let count):
-        #expect(sounds.dropLast().allSatisfy { $0.count == 2 * Int(count) })
-        #expect(sounds.count == (Int(Self.frames) + Int(count) - 1) / Int(count))
+        expectTrue(sounds.dropLast().allSatisfy { $0.count == 2 * Int(count) })
+        expectEqual(sounds.count, (Int(Self.frames) + Int(count) - 1) / Int(count))
       case .bytes(let count) where ["flac", "alac"].contains(kind.coding):
-        #expect(try paths.dropLast().allSatisfy { try size($0) >= count })
+        expectTrue(try paths.dropLast().allSatisfy { try size($0) >= count })
       case .bytes(let count):
         let sizes = try paths.map { try size($0) }
-        #expect(sizes.allSatisfy { $0 <= count } && sizes.count > 1)
-        #expect(sizes.dropLast().allSatisfy { $0 > count - 20 }, "\(sizes)")
+        expectTrue(sizes.allSatisfy { $0 <= count } && sizes.count > 1)
+        expectTrue(sizes.dropLast().allSatisfy { $0 > count - 20 }, "\(sizes)")
       }
     }
   }
@@ -76,13 +76,13 @@ import Testing
       try rig.start(limit: Self.frames)
       try rig.run(frames: 30_000)
       let sounds = try rig.finish().map { try samples(of: $0) }
-      #expect(sounds.map { $0.count / 2 } == [7001, 7001, 5998])
+      expectEqual(sounds.map { $0.count / 2 }, [7001, 7001, 5998])
       let joined = sounds.flatMap { $0 }
       let errors = (1000..<19_000).map { frame in
         abs(joined[2 * frame] - tone(Int64(frame), 1))
       }
       let worst = errors.enumerated().max { $0.element < $1.element }
-      #expect(worst!.element < 0.15, "\(worst!.element) at frame \(worst!.offset + 1000)")
+      expectTrue(worst!.element < 0.15, "\(worst!.element) at frame \(worst!.offset + 1000)")
     }
   }
 
@@ -97,14 +97,14 @@ import Testing
       try rig.run(frames: 24_000)
       let paths = try rig.finish()
       let joined = try paths.flatMap { try samples(of: $0) }
-      #expect(paths.count == 6 && joined.count == 80_000)
+      expectTrue(paths.count == 6 && joined.count == 80_000)
       let wrong = (0..<40_000).first { frame in
         let isLost = (10_000..<26_000).contains(frame)
         return (0..<2).contains {
           joined[2 * frame + $0] != (isLost ? 0 : RecordingRig.noise(Int64(frame), $0 + 1))
         }
       }
-      #expect(wrong == nil)
+      expectNil(wrong)
     }
   }
 
@@ -117,17 +117,17 @@ import Testing
         try rig.run(frames: 30_000)
         let paths = try rig.finish()
         let infos = try paths.map {
-          try #require(try MediaFiles.open(path: $0).chunked?.broadcastInfo())
+          try require(try MediaFiles.open(path: $0).chunked?.broadcastInfo())
         }
         let first = infos[0].timeReference
-        #expect(infos.map(\.timeReference) == [first, first + 7001, first + 14_002])
+        expectEqual(infos.map(\.timeReference), [first, first + 7001, first + 14_002])
         for info in infos {
-          #expect(info.originator == "Rig 1.0")
-          #expect(info.codingHistory == "A=PCM,F=48000,W=24,M=stereo,T=Rig 1.0\r\n")
-          #expect(info.date.wholeMatch(of: #/\d{4}-\d\d-\d\d/#) != nil)
+          expectEqual(info.originator, "Rig 1.0")
+          expectEqual(info.codingHistory, "A=PCM,F=48000,W=24,M=stereo,T=Rig 1.0\r\n")
+          expectTrue(info.date.wholeMatch(of: #/\d{4}-\d\d-\d\d/#) != nil)
         }
         let fields = infos[0].time.split(separator: ":").compactMap { UInt64($0) }
-        #expect(first / 48_000 == fields[0] * 3600 + fields[1] * 60 + fields[2])
+        expectEqual(first / 48_000, fields[0] * 3600 + fields[1] * 60 + fields[2])
       }
     }
   }
@@ -137,16 +137,16 @@ import Testing
     try withTemporaryFolder { folder in
       let rig = try RecordingRig("a.wav", in: folder, split: .frames(7001))
       try rig.start(limit: Self.frames)
-      #expect(rig.parts.addMarker(at: 100) == 1)
-      #expect(rig.parts.addMarker(at: 15_000) == 2)
-      #expect(rig.parts.addMarker(at: 7001) == 3)
+      expectEqual(rig.parts.addMarker(at: 100), 1)
+      expectEqual(rig.parts.addMarker(at: 15_000), 2)
+      expectEqual(rig.parts.addMarker(at: 7001), 3)
       try rig.run(frames: 30_000)
       let markers = try rig.finish().map { path in
         try MediaFiles.open(path: path).chunked?.markers()?.markers.map {
           "\($0.name ?? ""): \($0.position)"
         }
       }
-      #expect(markers == [["1: 100.0"], ["3: 0.0"], ["2: 998.0"]])
+      expectEqual(markers, [["1: 100.0"], ["3: 0.0"], ["2: 998.0"]])
     }
   }
 
@@ -158,14 +158,14 @@ import Testing
     func path(_ template: String, isSplit: Bool = false, number: Int = 7) throws -> String {
       try RecordingNames(template, isSplit: isSplit).path(number: number, at: time)
     }
-    #expect(try path("take.wav") == "take.wav")
-    #expect(try path("take.wav", isSplit: true) == "take-007.wav")
-    #expect(try path("a.b/take", isSplit: true) == "a.b/take-007")
-    #expect(try path("%n-100%%.wav", isSplit: true, number: 1234) == "1234-100%.wav")
+    try expectEqual(path("take.wav"), "take.wav")
+    try expectEqual(path("take.wav", isSplit: true), "take-007.wav")
+    try expectEqual(path("a.b/take", isSplit: true), "a.b/take-007")
+    try expectEqual(path("%n-100%%.wav", isSplit: true, number: 1234), "1234-100%.wav")
     let stamp = time.formatted("%Y%m%d-%H%M%S")
-    #expect(stamp.wholeMatch(of: #/20231114-\d{6}|20231115-\d{6}/#) != nil)
-    #expect(try path("x/%Y%m%d-%H%M%S.wav") == "x/\(stamp).wav")
-    #expect(try path("%Y%m%d-%H%M%S.wav", isSplit: true) == "\(stamp)-007.wav")
+    expectTrue(stamp.wholeMatch(of: #/20231114-\d{6}|20231115-\d{6}/#) != nil)
+    try expectEqual(path("x/%Y%m%d-%H%M%S.wav"), "x/\(stamp).wav")
+    try expectEqual(path("%Y%m%d-%H%M%S.wav", isSplit: true), "\(stamp)-007.wav")
     for (template, fault) in [("50%.wav", "%."), ("a%", "%"), ("%q%n", "%q"), ("%D.wav", "%D")] {
       #expect(throws: RecordingNames.Fault.unknownConversion(fault)) {
         try RecordingNames(template, isSplit: false)
@@ -178,14 +178,14 @@ import Testing
       func next(_ template: String) throws -> Int {
         try RecordingNames(folder.path + "/" + template, isSplit: false).nextNumber(at: time)
       }
-      #expect(try next("take-%n.wav") == 1)
+      try expectEqual(next("take-%n.wav"), 1)
       for name in ["take-001.wav", "take-7.wav", "take-9.aiff", "take-10.wav.raw", "take-x.wav"] {
         try Data().write(to: folder.appendingPathComponent(name))
       }
-      #expect(try next("take-%n.wav") == 8)
-      #expect(try next("take-%n.aiff") == 10)
-      #expect(try next("%n.wav") == 1)
-      #expect(try next("none/take-%n.wav") == 1)
+      try expectEqual(next("take-%n.wav"), 8)
+      try expectEqual(next("take-%n.aiff"), 10)
+      try expectEqual(next("%n.wav"), 1)
+      try expectEqual(next("none/take-%n.wav"), 1)
     }
   }
 
@@ -196,7 +196,7 @@ import Testing
         let rig = try RecordingRig("take-%n.wav", in: folder)
         try rig.start(limit: 1000)
         try rig.run(frames: 12_000)
-        #expect(try rig.finish().map { fileName($0) } == ["take-00\(number).wav"])
+        try expectEqual(rig.finish().map { fileName($0) }, ["take-00\(number).wav"])
       }
       let old = folder.appendingPathComponent("a-002.wav")
       try Data("old".utf8).write(to: old)
@@ -204,11 +204,12 @@ import Testing
       try rig.start(limit: Self.frames)
       try rig.run(frames: 30_000)
       let paths = try rig.finish()
-      #expect(paths.map { fileName($0) } == ["a-001.wav", "a-003.wav", "a-004.wav"])
-      #expect(try paths.flatMap { try samples(of: $0) } == Self.noise)
-      #expect(text(of: old) == "old")
-      #expect(
-        rig.messages.lines == [
+      expectEqual(paths.map { fileName($0) }, ["a-001.wav", "a-003.wav", "a-004.wav"])
+      try expectEqual(paths.flatMap { try samples(of: $0) }, Self.noise)
+      expectEqual(text(of: old), "old")
+      expectEqual(
+        rig.messages.lines,
+        [
           "\(old.path): there is a file of that name already: it stays as it is"
         ])
       #expect(throws: SoundFileError(.exists, path: paths[0])) {
@@ -218,8 +219,8 @@ import Testing
         "a.wav", in: folder, split: .frames(7001), isReplacing: true)
       try again.start(limit: Self.frames)
       try again.run(frames: 30_000)
-      #expect(try again.finish().flatMap { try samples(of: $0) } == Self.noise)
-      #expect(try samples(of: old.path).count == 14_002)
+      try expectEqual(again.finish().flatMap { try samples(of: $0) }, Self.noise)
+      try expectEqual(samples(of: old.path).count, 14_002)
     }
   }
 }

@@ -79,7 +79,7 @@ final class RecordingRig {
     for _ in 0..<(frames / 250) {
       server.cycle(frames: 250)
       while Int64(server.counter) - recorder.receivedFrames > 96_000, !recorder.isOver {
-        try #require(Date() < deadline, "the recorder does not go on")
+        try require(Date() < deadline, "the recorder does not go on")
         usleep(100)
       }
     }
@@ -113,6 +113,6 @@ func samples(of path: String) throws -> [Float] {
       done += count
     }
   }
-  #expect(done == Int(reader.frames), "\(path)")
+  expectEqual(done, Int(reader.frames), "\(path)")
   return sound
 }

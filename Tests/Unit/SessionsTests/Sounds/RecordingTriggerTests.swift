@@ -17,8 +17,8 @@ import Testing
   ) throws {
     let found = try paths.flatMap { try samples(of: $0) }
     let expected = frames.flatMap { frame in (1...2).map { hears(frame, $0) } }
-    #expect(found.count == expected.count, sourceLocation: location)
-    #expect(found == expected, sourceLocation: location)
+    expectEqual(found.count, expected.count, sourceLocation: location)
+    expectEqual(found, expected, sourceLocation: location)
   }
 
   /// The level is exceeded, not only reached, on the second channel.
@@ -41,9 +41,9 @@ import Testing
       try rig.start(limit: 20_000, trigger: trigger)
       try rig.run(frames: 60_000)
       try wait(for: "the end") { rig.recorder.isOver }
-      #expect(trigger.hasBegun)
+      expectTrue(trigger.hasBegun)
       let first = max(0, 13_007 - preRoll)
-      #expect(rig.recorder.firstFrame == first && rig.recorder.firstDeviceFrame == first)
+      expectTrue(rig.recorder.firstFrame == first && rig.recorder.firstDeviceFrame == first)
       try expect(rig.finish(), first..<first + 20_000, hears: hears)
     }
   }
@@ -54,8 +54,8 @@ import Testing
       try rig.start(trigger: RecordingTrigger(threshold: 0.25))
       try rig.run(frames: 60_000)
       try wait(for: "all frames") { rig.recorder.receivedFrames == 60_000 }
-      #expect(try rig.finish() == [])
-      #expect(rig.recorder.frames == 0)
+      try expectEqual(rig.finish(), [])
+      expectEqual(rig.recorder.frames, 0)
     }
   }
 
@@ -108,7 +108,7 @@ import Testing
       rig.setTransport(isRolling: false)
       try rig.run(frames: 20_000)
       try wait(for: "the end") { rig.recorder.isOver }
-      #expect(!rig.recorder.hasFailed)
+      expectTrue(!rig.recorder.hasFailed)
       try expect(rig.finish(), (25_250 - preRoll)..<60_750)
     }
   }
@@ -133,7 +133,7 @@ import Testing
       try rig.start()
       try rig.run(frames: 36_000)
       try wait(for: "the buffers") { rig.recorder.receivedFrames == 36_000 }
-      #expect(rig.recorder.silence == [29_000, 15_876])
+      expectEqual(rig.recorder.silence, [29_000, 15_876])
       _ = try rig.finish()
     }
   }

@@ -11,7 +11,7 @@ import Testing
   /// A pipe that gives frame after frame of 16-bit samples, which count from 1 on.
   private func pipe(in folder: TemporaryFolder, frames: Int) throws -> String {
     let path = folder.file("pipe")
-    try #require(mkfifo(path, 0o600) == 0)
+    try require(mkfifo(path, 0o600) == 0)
     let writer = Thread {
       let samples = (0..<frames).map { Int16(truncatingIfNeeded: $0 | 1) }
       let bytes = samples.withUnsafeBytes { Data($0) }
@@ -26,7 +26,7 @@ import Testing
     let folder = try TemporaryFolder()
     let frames = 3 << 20
     let format = PCMFormat(sampleRate: 48000, channels: 1, kind: .signedInteger, bitsPerSample: 16)
-    let sound = try #require(
+    let sound = try require(
       try StreamedSound(pipe: pipe(in: folder, frames: frames), raw: format, keeping: kept))
     var samples = [Int16](repeating: 0, count: 1 << 14)
     func read(at frame: Int64) throws -> Int {
@@ -36,12 +36,12 @@ import Testing
     }
     var position: Int64 = 0
     while case let count = try read(at: position), count > 0 {
-      #expect(samples[0] == Int16(truncatingIfNeeded: position | 1))
+      expectEqual(samples[0], Int16(truncatingIfNeeded: position | 1))
       position += Int64(count)
     }
-    #expect(position == Int64(frames))
+    expectEqual(position, Int64(frames))
     samples[1] = 77
-    #expect(try read(at: 0) > 1)
-    #expect(samples[1] == (kept > 1 << 20 ? 1 : 0))
+    expectTrue(try read(at: 0) > 1)
+    expectEqual(samples[1], (kept > 1 << 20 ? 1 : 0))
   }
 }
