@@ -259,7 +259,8 @@ let package = Package(
       name: "ProbeTests", dependencies: ["CProbe", "TestSupport"], path: "Tests/Support/ProbeTests",
       swiftSettings: relaxed),
     .testTarget(
-      name: "TimelineTests", dependencies: ["Timeline"], path: "Tests/Unit/TimelineTests",
+      name: "TimelineTests", dependencies: ["TestBase", "Timeline"],
+      path: "Tests/Unit/TimelineTests",
       swiftSettings: relaxed),
     .testTarget(
       name: "RealTimeTests",

@@ -2,7 +2,7 @@ import CDispatch
 import Dispatch
 import Foundation
 import Synchronization
-import TestBase
+import TestSupport
 import Testing
 
 @testable import AudioQueue

@@ -1,7 +1,7 @@
 import Dispatch
 import Foundation
 import Synchronization
-import TestBase
+import TestSupport
 import Testing
 
 @testable import AudioQueue

@@ -1,7 +1,7 @@
 import AudioToolbox
 import CoreFoundation
 import Foundation
-import TestBase
+import TestSupport
 import Testing
 
 /// Values become objects of Core Foundation and come back without a loss, by casts as on Apple's systems.

@@ -1,6 +1,6 @@
 import AudioToolbox
 import Foundation
-import TestBase
+import TestSupport
 import Testing
 
 /// Lists of buffers are collections, as in Apple's Core Audio module.

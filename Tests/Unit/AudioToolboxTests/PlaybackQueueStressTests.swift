@@ -1,7 +1,7 @@
 import AudioToolbox
 import Foundation
 import Synchronization
-import TestBase
+import TestSupport
 import Testing
 
 /// Calls from many tasks at once, without a server, for ThreadSanitizer.

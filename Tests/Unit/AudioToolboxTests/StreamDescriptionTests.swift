@@ -1,6 +1,6 @@
 import Codecs
 import RealTime
-import TestBase
+import TestSupport
 import Testing
 
 @testable import AudioToolbox

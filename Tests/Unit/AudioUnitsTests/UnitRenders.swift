@@ -1,6 +1,6 @@
 import CProbe
 import CRealTime
-import TestBase
+import TestSupport
 import Testing
 
 @testable import AudioUnits

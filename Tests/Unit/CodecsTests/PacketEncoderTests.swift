@@ -1,6 +1,6 @@
 import Codecs
+import FileSupport
 import Foundation
-import TestBase
 import Testing
 
 @Suite struct PacketEncoderTests {

@@ -1,6 +1,6 @@
 import Codecs
+import FileSupport
 import RealTime
-import TestBase
 import Testing
 
 /// A generator with a long period.

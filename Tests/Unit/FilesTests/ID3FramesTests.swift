@@ -1,4 +1,4 @@
-import TestBase
+import FileSupport
 import Testing
 
 @testable import Files

@@ -1,6 +1,6 @@
+import FileSupport
 import Files
 import Foundation
-import TestBase
 import Testing
 
 /// Standard MIDI Files, written by hand.

@@ -1,6 +1,6 @@
+import FileSupport
 import Foundation
 import RealTime
-import TestBase
 import Testing
 
 @testable import Files

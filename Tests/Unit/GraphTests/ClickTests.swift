@@ -34,7 +34,7 @@ import Testing
     let graph = chain.rig.graph
     var random = SplitMix(state: 1)
     var order = [chain.first, chain.second]
-    for _ in 0..<1000 {
+    for _ in 0..<400 {
       let new = [
         [], [chain.first], [chain.second], [chain.first, chain.second],
         [chain.second, chain.first],
@@ -58,7 +58,7 @@ import Testing
 
   @Test func bypassingAndReplacingIsNotHeard() throws {
     let chain = try Chain()
-    for i in 0..<1000 {
+    for i in 0..<400 {
       switch i % 3 {
       case 0: try chain.rig.graph.setBypassed(chain.first, i % 2 == 0)
       case 1: try chain.rig.graph.replace(chain.second, with: Gain("second"))
@@ -87,7 +87,7 @@ import Testing
     chain.rig.run(512)
     chain.rig.forget()
     var isIn = true
-    for i in 0..<1000 {
+    for i in 0..<400 {
       switch i % 4 {
       case 0: try graph.setBypassed(chain.second, i % 8 == 0)
       case 1: try graph.connect(chain.second, to: chain.output, gain: i % 3 == 0 ? 1 : 0.75)

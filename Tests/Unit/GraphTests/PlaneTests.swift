@@ -1,6 +1,6 @@
 import CRealTime
 import System
-import TestBase
+import TestSupport
 import Testing
 
 @testable import Graph

@@ -1,5 +1,5 @@
 import CRealTime
-import TestBase
+import TestSupport
 import Testing
 
 @Suite(.serialized) struct FiniteTests {

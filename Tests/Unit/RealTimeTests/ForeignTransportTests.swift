@@ -1,5 +1,5 @@
 import CRealTime
-import TestBase
+import TestSupport
 import Testing
 
 /// JACK's transport with the position of a timebase master that is another program.

@@ -1,5 +1,5 @@
 import Foundation
-import TestBase
+import TestSupport
 import Testing
 
 @testable import RealTime

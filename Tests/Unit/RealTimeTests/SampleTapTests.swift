@@ -1,4 +1,4 @@
-import TestBase
+import TestSupport
 import Testing
 
 @testable import RealTime

@@ -1,7 +1,7 @@
 import CRealTime
 import RealTime
 import Server
-import TestBase
+import TestSupport
 import Testing
 import Timeline
 

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 import System
-import TestBase
+import TestSupport
 import Testing
 
 /// jack_client_close cancels the thread on which JACK's library reports changes.

@@ -1,6 +1,6 @@
 import Foundation
 import System
-import TestBase
+import TestSupport
 import Testing
 
 @testable import Server

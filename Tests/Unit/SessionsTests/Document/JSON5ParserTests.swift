@@ -1,6 +1,6 @@
 import Foundation
 import Sessions
-import TestBase
+import TestSupport
 import Testing
 
 @Suite struct JSON5ParserTests {

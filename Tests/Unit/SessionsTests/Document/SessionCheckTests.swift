@@ -1,5 +1,5 @@
 import Sessions
-import TestBase
+import TestSupport
 import Testing
 
 @Suite struct SessionCheckTests {

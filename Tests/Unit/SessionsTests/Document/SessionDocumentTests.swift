@@ -1,7 +1,7 @@
 import Foundation
 import Sessions
 import System
-import TestBase
+import TestSupport
 import Testing
 
 @Suite struct SessionDocumentTests {

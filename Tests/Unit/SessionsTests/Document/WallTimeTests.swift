@@ -1,5 +1,5 @@
 import System
-import TestBase
+import TestSupport
 import Testing
 
 @Suite struct WallTimeTests {

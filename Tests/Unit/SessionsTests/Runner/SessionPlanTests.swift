@@ -1,5 +1,5 @@
 import Sessions
-import TestBase
+import TestSupport
 import Testing
 
 /// What a session plays where, without files and servers.
