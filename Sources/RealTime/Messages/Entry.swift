@@ -1,29 +1,3 @@
-/// Changes of a voice's parameters. NaN leaves a parameter as it is.
-package struct ParameterChanges: BitwiseCopyable, Sendable {
-  /// Target gain, 0 to 1.
-  package var volume: Float
-  /// Ramp time in seconds of this gain change and of later ones.
-  package var rampSeconds: Float
-  /// Balance, -1 (left) to 1 (right).
-  package var pan: Float
-
-  package init(volume: Float = .nan, rampSeconds: Float = .nan, pan: Float = .nan) {
-    self.volume = volume
-    self.rampSeconds = rampSeconds
-    self.pan = pan
-  }
-
-  /// True if nothing changes.
-  package var isEmpty: Bool { volume.isNaN && rampSeconds.isNaN && pan.isNaN }
-
-  /// Adds later changes, which take precedence.
-  package mutating func add(_ changes: ParameterChanges) {
-    if !changes.volume.isNaN { volume = changes.volume }
-    if !changes.rampSeconds.isNaN { rampSeconds = changes.rampSeconds }
-    if !changes.pan.isNaN { pan = changes.pan }
-  }
-}
-
 /// One piece of a queue's stream: frames to play, or the end of a run.
 @safe
 package struct Entry: BitwiseCopyable {
@@ -80,32 +54,5 @@ package struct Entry: BitwiseCopyable {
     unsafe source = nil
     start = .min
     changes = ParameterChanges()
-  }
-}
-
-/// An event that a voice reports from a cycle.
-package struct Event: BitwiseCopyable, Sendable {
-  package enum Kind: UInt8, BitwiseCopyable, Sendable {
-    /// The process thread has written the last frame of the entry with `token` to the ports.
-    case played
-    /// The run's first frame is device frame `frame`.
-    case runBegan
-    /// The run ended after `position` device frames. `frame` is the first device frame after it.
-    case runEnded
-  }
-  package let kind: Kind
-  package let token: UInt32
-  /// Device frame.
-  package let frame: Int64
-  package let position: Int64
-
-  /// Initial value of a ring's slots.
-  package static var none: Event { Event(.played) }
-
-  @_noLocks init(_ kind: Kind, token: UInt32 = 0, frame: Int64 = 0, position: Int64 = 0) {
-    self.kind = kind
-    self.token = token
-    self.frame = frame
-    self.position = position
   }
 }
