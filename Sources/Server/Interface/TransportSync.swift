@@ -1,20 +1,5 @@
 import CRealTime
 
-/// Tempo and meter that a timebase master gives the transport.
-package struct TransportTempo: Sendable, Equatable {
-  /// Beats per minute.
-  package let bpm: Double
-  package let beatsPerBar: Double
-  /// Note value of a beat: 4 for a quarter note.
-  package let beatUnit: Int
-
-  package init(bpm: Double, beatsPerBar: Double, beatUnit: Int) {
-    self.bpm = bpm
-    self.beatsPerBar = beatsPerBar
-    self.beatUnit = beatUnit
-  }
-}
-
 /// A client's part in the start of JACK's transport: JACK asks it to get ready for a position, and rolls
 /// once it has answered, after two seconds at the latest. Any thread.
 @safe
