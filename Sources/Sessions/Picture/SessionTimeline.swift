@@ -1,24 +1,5 @@
 package import Pictures
 
-/// Length and peaks of a sound file.
-package struct SessionWaveform: Sendable, Equatable {
-  /// Length in seconds.
-  package let seconds: Double
-  /// The least and the greatest sample of each of many equal parts of the sound, from -1 to 1.
-  package let peaks: [ClosedRange<Float>]
-
-  package init(seconds: Double, peaks: [ClosedRange<Float>]) {
-    self.seconds = seconds
-    self.peaks = peaks
-  }
-}
-
-/// A source of waveforms, by the path of a file as the document has it.
-package protocol SessionWaveforms {
-  /// Returns the waveform of a file; nil if the file cannot be read.
-  func waveform(of file: String) -> SessionWaveform?
-}
-
 /// The tracks of a session over time, with their waveforms.
 package struct SessionTimeline: Sendable {
   /// A stretch of a file on the timeline. Times are in seconds.

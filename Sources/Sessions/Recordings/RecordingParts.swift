@@ -18,14 +18,6 @@ package protocol RecordingOutput: AnyObject, Sendable {
   func checkpoint() throws(SoundFileError)
 }
 
-/// The length at which a recording goes on in another file.
-package enum RecordingSplit: Equatable, Sendable {
-  case frames(Int64)
-  /// Bytes of the file, which linear PCM does not exceed, and which packets exceed by a fraction of a
-  /// second.
-  case bytes(Int64)
-}
-
 /// The files of a recording, one after another. A file is created with its first frame.
 ///
 /// No frame is lost between two files. Each is complete before the next one is created. Any thread may
