@@ -4,17 +4,7 @@ import Timeline
 /// voice.
 @safe
 struct VoiceState: BitwiseCopyable {
-  enum Phase: UInt8, BitwiseCopyable {
-    /// No run.
-    case stopped
-    /// A run that begins at `start`.
-    case armed
-    case running
-    case paused
-    /// A paused run that continues at `start`.
-    case resuming
-  }
-  var phase = Phase.stopped
+  var phase = RunPhase.stopped
   var start = StartPoint(word: 0)
   /// Frames of the run to skip, unheard, when it resumes.
   var skip = 0
