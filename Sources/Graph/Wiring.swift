@@ -1,28 +1,3 @@
-/// Identifier of a node of a graph.
-package struct NodeID: Hashable, Comparable, Sendable {
-  /// Counted from 1 and never reused.
-  package let number: Int
-  package static func < (a: NodeID, b: NodeID) -> Bool { a.number < b.number }
-}
-
-/// A connection for samples or events from a node's output to a node's input; both count from 0.
-package struct Wire: Hashable, Sendable {
-  package let from: NodeID
-  package let output: Int
-  package let to: NodeID
-  package let input: Int
-  package let isEvent: Bool
-  package init(
-    from: NodeID, _ output: Int = 0, to: NodeID, _ input: Int = 0, isEvent: Bool = false
-  ) {
-    self.from = from
-    self.output = output
-    self.to = to
-    self.input = input
-    self.isEvent = isEvent
-  }
-}
-
 /// The requested nodes, wires and gains of a graph. A value without a thread of its own.
 package struct Wiring {
   struct Item {

@@ -1,53 +1,5 @@
 import System
 
-/// A color with 8 bits each of red, green and blue.
-package struct PictureColor: Sendable, Hashable {
-  package let red, green, blue: UInt8
-
-  /// Creates a color from its hexadecimal digits, such as 0xFF8000.
-  package init(_ digits: UInt32) {
-    red = UInt8(truncatingIfNeeded: digits >> 16)
-    green = UInt8(truncatingIfNeeded: digits >> 8)
-    blue = UInt8(truncatingIfNeeded: digits)
-  }
-
-  /// The color in CSS and in Graphviz.
-  package var css: String {
-    "#" + [red, green, blue].map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-  }
-
-  package static let paper = PictureColor(0xFFFFFF)
-  package static let ink = PictureColor(0x1F2933)
-  package static let faint = PictureColor(0x7B8794)
-  package static let rule = PictureColor(0xD9DEE3)
-}
-
-/// A point of a picture, in pixels from the top left corner.
-package struct PicturePoint: Sendable, Hashable {
-  package var x, y: Double
-  package init(_ x: Double, _ y: Double) {
-    self.x = x
-    self.y = y
-  }
-}
-
-/// Pixels in a picture, from the top left one, row by row.
-package struct PictureImage: Sendable {
-  /// Position of the top left corner.
-  package let x, y: Double
-  package let width: Int
-  /// The color of each pixel, such as 0xFF8000.
-  package let pixels: [UInt32]
-  package var height: Int { pixels.count / width }
-
-  package init(x: Double, y: Double, width: Int, pixels: [UInt32]) {
-    self.x = x
-    self.y = y
-    self.width = width
-    self.pixels = pixels
-  }
-}
-
 /// A picture of lines, areas, texts and pixels, which is written as SVG, PNG or PDF.
 package struct Picture: Sendable {
   /// A shape. Later ones cover earlier ones.

@@ -1,20 +1,4 @@
 import CCairo
-import System
-
-/// A kind of file that a picture is written as, by the end of the file's name.
-package enum PictureFormat: String, CaseIterable, Sendable {
-  case svg, png, pdf
-
-  /// The format that the end of a file's name asks for; nil if there is none.
-  package init?(ofFile path: String) {
-    self.init(rawValue: path.pathExtension.dropFirst().lowercased())
-  }
-}
-
-/// The reason why a picture cannot be drawn.
-package struct PictureError: Error, CustomStringConvertible {
-  package let description: String
-}
 
 extension Picture {
   /// The greatest width and height in pixels of a PNG file.

@@ -1,20 +1,7 @@
-package import CDispatch
-import CLibdispatch
-package import Dispatch
-import Server
+import CDispatch
+import Dispatch
 import Synchronization
 import System
-
-/// The thread, dispatch queue or, for the C API, run loop that runs the callbacks, chosen by the app.
-@safe package enum CallbackExecutor {
-  /// A thread that belongs to the queue. If there are many such queues, the later ones share threads.
-  case ownThread
-  /// A dispatch queue of the C API.
-  case dispatchQueue(dispatch_queue_t)
-  case queue(DispatchQueue)
-  /// The callback context that the function returns for a delivery function.
-  case other((@escaping @Sendable () -> Void) -> any CallbackContext)
-}
 
 /// Runs a delivery function on one thread, run loop or dispatch queue.
 package protocol CallbackContext: AnyObject, Sendable {
@@ -93,51 +80,6 @@ private final class ThreadContext: CallbackContext {
   }
 
   func invalidate() { state.change { $0.isOver = true } }
-}
-
-/// A private serial queue that targets an app's queue of the C API, which has no Swift object. It keeps
-/// the app's queue alive and runs blocks in order. Any thread.
-package final class SerialQueue: Sendable {
-  private let address: UInt
-
-  package init(targeting queue: dispatch_queue_t) {
-    address = unsafe UInt(
-      bitPattern: CDispatch.dispatch_queue_create_with_target("cuejack.callbacks", nil, queue))
-  }
-
-  deinit {
-    if let queue = unsafe dispatch_queue_t(bitPattern: address) {
-      unsafe cue_dispatch_queue_release(queue)
-    }
-  }
-
-  /// Address of the queue's label.
-  var label: UInt {
-    guard let queue = unsafe dispatch_queue_t(bitPattern: address) else { return 0 }
-    return unsafe UInt(bitPattern: CDispatch.dispatch_queue_get_label(queue))
-  }
-
-  package func async(_ body: @escaping @Sendable () -> Void) {
-    if let queue = unsafe dispatch_queue_t(bitPattern: address) {
-      unsafe CDispatch.dispatch_async(queue, body)
-    }
-  }
-}
-
-/// A block of the C API, which may lie on its caller's stack: a copy of it. Any thread.
-@safe
-package final class CopiedBlock: @unchecked Sendable {
-  /// The copy.
-  package let block: UnsafeRawPointer
-  /// Address of the app's block, by which it is found again.
-  package let original: UInt
-
-  package init(_ block: UnsafeRawPointer) {
-    original = UInt(bitPattern: block)
-    unsafe self.block = UnsafeRawPointer(_Block_copy(block))
-  }
-
-  deinit { unsafe _Block_release(block) }
 }
 
 /// A dispatch queue that runs callbacks.

@@ -1,32 +1,6 @@
 import Glibc
-import RealTime
 import Server
 import Timeline
-
-/// A notification to the app. A queue delivers its notifications in order.
-enum Notice<Returned> {
-  /// A buffer that the queue returns. `isReset` is true if a reset or a stop hands it back: the app
-  /// may not enqueue it in that callback.
-  case buffer(Returned, isReset: Bool)
-  /// A change of `QueueChange.isRunning`, with the new value and the number of runs that were over
-  /// then.
-  case isRunning(Bool, runsOver: Int)
-  /// A change of any other property.
-  case changed(QueueChange)
-
-  var isBuffer: Bool { if case .buffer = self { true } else { false } }
-}
-
-/// A property of a queue whose value has changed.
-package enum QueueChange: Sendable {
-  case isRunning
-  case device, deviceSampleRate, deviceChannels
-  case channelLayout, channelAssignments
-  case magicCookie, metering, codecPolicy
-  case converterError
-  case isTimePitchEnabled, timePitchAlgorithm, isTimePitchBypassed
-  case decodeFrames
-}
 
 enum QueuePhase {
   /// No run, or the last run has ended.
@@ -52,62 +26,10 @@ enum ServerPresence: Equatable {
   case unusable
 }
 
-/// A queue's times at the moment at which its server went away.
-struct LastTimes: Sendable {
-  /// The queue's time; nil if no run was under way or about to begin.
-  let frame: Double?
-  let device: CycleTimes
-  /// The device's rate in Hz.
-  let sampleRate: Double
-
-  init(frame: Double?, _ device: Device) {
-    self.frame = frame
-    let now = device.now
-    self.device =
-      TimeAnchor(frame: now, microseconds: device.hostTime(ofFrame: now) / 1000).times
-    sampleRate = device.client.sampleRate
-  }
-}
-
 struct BufferRecord {
   let buffer: QueueBuffer
   /// True while the app owns the buffer and may fill, enqueue or free it.
   var isFree = true
-}
-
-/// The part of a queue's state that only playback or only recording has.
-protocol QueuePart: SendableMetatype {
-  /// The callback's description of a returned buffer: its number, or a `Recording`.
-  associatedtype Returned
-  /// An element of the stream between the app and the process thread.
-  associatedtype Item
-  associatedtype Memory: QueueMemory
-  associatedtype Converter: AnyObject
-
-  /// The number of the returned buffer.
-  static func id(of returned: Returned) -> UInt32
-  /// Returns the start time of a run that was requested and has not begun.
-  static func pendingStart(_ state: QueueState<Self>) -> StartPoint?
-  /// Returns the index of the notification to deliver next.
-  static func nextNotice(_ state: QueueState<Self>, onlyBuffers: Bool) -> Int?
-
-  /// True if the rendering thread runs the cycles and makes the callbacks.
-  var isOffline: Bool { get }
-  /// True if the run is over, but the app has not received its last buffers.
-  var isEnding: Bool { get }
-  /// The number of runs that are over, if the queue counts them.
-  var runsOver: Int { get }
-  /// Records that the app is about to be told whether the queue runs.
-  mutating func willTell(isRunning: Bool, runsOver: Int)
-  /// Counts all runs that were requested as over.
-  mutating func endRuns()
-}
-
-extension QueuePart {
-  var isOffline: Bool { false }
-  var isEnding: Bool { false }
-  var runsOver: Int { 0 }
-  mutating func endRuns() {}
 }
 
 /// The state of a queue, protected by its monitor.

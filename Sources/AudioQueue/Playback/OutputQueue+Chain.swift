@@ -5,42 +5,6 @@ import Server
 import Synchronization
 import System
 
-/// Settings of the processing chain that cannot change while the queue runs.
-struct ChainSettings: Sendable {
-  var isTimePitchEnabled = false
-  var algorithm = TimePitch.Algorithm.spectral
-  var tap: ProcessingTap?
-  /// The minimum number of frames, at the queue's rate, to convert ahead of the process thread; nil
-  /// for the default.
-  var decodeFrames: Int?
-
-  /// The default of `decodeFrames` for packets. Linear PCM has none: it is read as late as possible.
-  static var defaultDecodeFrames: Int { 2048 }
-}
-
-/// Changes of rate and pitch. Nil leaves a value unchanged.
-package struct TimePitchChanges: Sendable {
-  /// Playback speed, clamped to 0.5...2. 1 is the original speed.
-  package var rate: Double?
-  /// Pitch shift in cents, clamped to -2400...2400.
-  package var cents: Double?
-
-  package init(rate: Double? = nil, cents: Double? = nil) {
-    self.rate = rate.map { min(max($0, TimePitch.rates.lowerBound), TimePitch.rates.upperBound) }
-    self.cents = cents.map {
-      min(max($0, TimePitch.cents.lowerBound), TimePitch.cents.upperBound)
-    }
-  }
-
-  package var isEmpty: Bool { rate == nil && cents == nil }
-
-  /// Merges later changes, which take precedence.
-  package mutating func add(_ changes: TimePitchChanges) {
-    rate = changes.rate ?? rate
-    cents = changes.cents ?? cents
-  }
-}
-
 extension TimePitch.Setting {
   mutating func follow(_ changes: TimePitchChanges) {
     rate = changes.rate ?? rate

@@ -1,5 +1,11 @@
 package import CFFmpeg
 
+/// A codec: a coding of sound as packets, other than linear PCM.
+package enum Codec: String, CaseIterable, Hashable, Sendable {
+  case aac, aacHE, aacHEv2, alac, flac, opus, vorbis
+  case mp1, mp2, mp3, ima4, msIMA, ulaw, alaw, gsm, ac3, eac3, amrNarrow, amrWide
+}
+
 /// Facts about a codec, which are the same for all of its streams.
 private struct CodecFacts {
   let name: String

@@ -1,12 +1,4 @@
 import CFFmpeg
-import RealTime
-
-/// A packet from an encoder.
-package struct EncodedPacket: Hashable, Sendable {
-  package var bytes: [UInt8]
-  /// Frames that the packet decodes to.
-  package var frames: Int
-}
 
 /// An encoder of floats to packets, based on libavcodec. Not real time; one thread at a time.
 ///

@@ -74,21 +74,6 @@ func tellOfRoles(_ format: StreamFormat, in container: Container, of path: Strin
   Screen.shared.remark("\(PipeStore.name(of: path)): \(remark)")
 }
 
-/// The value of `--bitrate`, in bits per second.
-struct BitRate: ExpressibleByArgument {
-  var bitsPerSecond: Int
-
-  init?(argument: String) {
-    let isThousands = argument.lowercased().hasSuffix("k")
-    guard let number = Double(isThousands ? String(argument.dropLast()) : argument) else {
-      return nil
-    }
-    let bits = isThousands ? number * 1000 : number
-    guard (500...10_000_000).contains(bits) else { return nil }
-    bitsPerSecond = Int(bits)
-  }
-}
-
 extension SoundFormat {
   /// Takes the container from the file's name, and the coding from the options or the container.
   ///

@@ -194,27 +194,6 @@ extension JackServer {
   }
 }
 
-/// The ports that `--connect` names, and the client that found them.
-struct FoundConnections {
-  let connections: QueueOptions.Connections
-  /// Keeps a server alive that was started to look ports up, until the queues have their clients.
-  private let probe: (any ServerClient)?
-
-  init(_ connections: QueueOptions.Connections, probe: (any ServerClient)? = nil) {
-    self.connections = connections
-    self.probe = probe
-  }
-
-  /// The number of ports; nil without `--connect`.
-  var count: Int? {
-    if case .ports(let ports) = connections { return ports.count }
-    return nil
-  }
-
-  /// Closes the client that found the ports. Later calls do nothing.
-  func close() { probe?.close() }
-}
-
 /// Ends the command with a usage error unless `holds` is true.
 func check(_ holds: Bool, _ message: String) throws {
   if !holds { throw ValidationError(message) }
@@ -240,42 +219,5 @@ func checkOnce(_ options: [String], same: [String: String] = [:], hint: String =
     guard options.contains(String(option)) else { continue }
     let name = same[String(option)] ?? String(option)
     try check(given.insert(name).inserted, "\(name) is given twice\(hint)")
-  }
-}
-
-/// A monitor that reports when a server stops running cycles, why, and when it resumes.
-struct ServerWatch {
-  /// The activity that resumes, such as "playing".
-  let work: String
-  private var loss: Loss?
-
-  init(_ work: String) { self.work = work }
-
-  mutating func note(_ loss: Loss?, server: String) {
-    // A stalled server may turn out to be gone.
-    guard loss != self.loss else { return }
-    let before = self.loss
-    self.loss = loss
-    // A server that is back.
-    let back = ServerEvent(event: .back, server: server)
-    switch (before, loss) {
-    case (_, .serverGone):
-      Screen.shared.remark(
-        "\(ServerError.lost(server: server)): waiting until it is back", as: nil)
-      Screen.shared.emit(ServerEvent(event: .lost, server: server, reason: "gone"))
-    case (_, .stalled):
-      Screen.shared.remark(
-        "the JACK server “\(server)” runs no cycles: waiting until it does", as: nil)
-      Screen.shared.emit(ServerEvent(event: .lost, server: server, reason: "stalled"))
-    case (.rateChange, nil):
-      Screen.shared.remark(
-        "the JACK server “\(server)” has another sample rate: \(work) goes on", as: nil)
-      Screen.shared.emit(back)
-    case (_, nil):
-      Screen.shared.remark("the JACK server “\(server)” is back: \(work) goes on", as: nil)
-      Screen.shared.emit(back)
-    case (_, .rateChange):
-      Screen.shared.emit(ServerEvent(event: .lost, server: server, reason: "rate"))
-    }
   }
 }

@@ -107,8 +107,3 @@ struct PortChoice: Sendable {
         + (present.isEmpty ? " It has no such ports" : " The ports are \(listed)\(rest)"))
   }
 }
-
-/// Why an option names no port.
-struct PortError: Error, CustomStringConvertible {
-  let description: String
-}

@@ -2,14 +2,6 @@ package import Codecs
 import RealTime
 import Synchronization
 
-/// The number of frames of a sound.
-package enum SoundLength: Equatable, Sendable {
-  case exact(Int64)
-  /// An estimate, from the size of the file for example.
-  case estimated(Int64)
-  case unknown
-}
-
 /// An open sound file, for reading, writing or both. It holds linear PCM or packets of a codec.
 ///
 /// A packet of linear PCM is one frame. Any thread may call; all calls may block.

@@ -1,5 +1,5 @@
-/// A store some of whose bytes are replaced for readers. It cannot be written.
-final class RepairedStore: ByteStore {
+/// A store some of whose bytes are replaced for readers.
+final class RepairedStore: ReadOnlyStore {
   private let whole: any ByteStore
   /// Offsets in ascending order, and what is there instead of the store's bytes.
   private let patches: [(offset: Int64, bytes: [UInt8])]
@@ -10,7 +10,6 @@ final class RepairedStore: ByteStore {
   }
 
   var name: String { whole.name }
-  var isWritable: Bool { false }
   var startOffset: Int64 { whole.startOffset }
   func byteCount() throws(SoundFileError) -> Int64 { try whole.byteCount() }
 
@@ -33,12 +32,4 @@ final class RepairedStore: ByteStore {
     }
     return count
   }
-
-  func write(at offset: Int64, from buffer: UnsafeRawBufferPointer) throws(SoundFileError) {
-    throw SoundFileError(.notForWriting, path: name)
-  }
-  func setByteCount(_ count: Int64) throws(SoundFileError) {
-    throw SoundFileError(.notForWriting, path: name)
-  }
-  func synchronize() {}
 }

@@ -142,10 +142,9 @@ package final class ArrivingSound {
 }
 
 /// The bytes that come through a pipe, as a store that is read in order.
-private final class ArrivingStore: ByteStore {
+private final class ArrivingStore: ReadOnlyStore {
   private let arrival: PipeArrival
   var name: String { arrival.store.name }
-  let isWritable = false
   var isStream: Bool { true }
 
   init(_ arrival: PipeArrival) { self.arrival = arrival }
@@ -161,12 +160,4 @@ private final class ArrivingStore: ByteStore {
     guard count > 0 else { return 0 }
     return try unsafe arrival.store.read(at: offset, into: .init(rebasing: buffer[..<Int(count)]))
   }
-
-  func write(at offset: Int64, from buffer: UnsafeRawBufferPointer) throws(SoundFileError) {
-    throw SoundFileError(.notForWriting, path: name)
-  }
-  func setByteCount(_ count: Int64) throws(SoundFileError) {
-    throw SoundFileError(.notForWriting, path: name)
-  }
-  func synchronize() {}
 }

@@ -125,9 +125,8 @@ struct StreamFragments {
 
 /// A file that consists of a stream's head and one of its fragments at the fragment's offset. What lies
 /// between them is one empty box.
-private final class FragmentStore: ByteStore {
+private final class FragmentStore: ReadOnlyStore {
   let name = "the stream"
-  let isWritable = false
   private let head: [UInt8]
   private let fragment: [UInt8]
   private let offset: Int64
@@ -154,12 +153,4 @@ private final class FragmentStore: ByteStore {
     }
     return count
   }
-
-  func write(at offset: Int64, from buffer: UnsafeRawBufferPointer) throws(SoundFileError) {
-    throw SoundFileError(.notForWriting, path: name)
-  }
-  func setByteCount(_ count: Int64) throws(SoundFileError) {
-    throw SoundFileError(.notForWriting, path: name)
-  }
-  func synchronize() {}
 }

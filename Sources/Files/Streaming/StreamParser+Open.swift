@@ -4,9 +4,8 @@ import Timeline
 
 /// A store that holds only a file's header but claims the complete file's length. A few zeros
 /// follow the header, for readers that look at more bytes than a short header has.
-final class HeadStore: ByteStore {
+final class HeadStore: ReadOnlyStore {
   let name = "the stream"
-  let isWritable = false
   private let bytes: [UInt8]
   private let knownCount: Int
   private let count: Int64
@@ -26,14 +25,6 @@ final class HeadStore: ByteStore {
     unsafe buffer.copyBytes(from: part)
     return part.count
   }
-
-  func write(at offset: Int64, from buffer: UnsafeRawBufferPointer) throws(SoundFileError) {
-    throw SoundFileError(.notForWriting, path: name)
-  }
-  func setByteCount(_ count: Int64) throws(SoundFileError) {
-    throw SoundFileError(.notForWriting, path: name)
-  }
-  func synchronize() {}
 }
 
 extension StreamFailure {

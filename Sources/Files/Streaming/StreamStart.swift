@@ -61,9 +61,8 @@ enum StreamStart: Equatable {
 }
 
 /// A store that has only the first bytes of a stream. It records where a reader wanted more.
-private final class ArrivingStore: ByteStore {
+private final class ArrivingStore: ReadOnlyStore {
   let name = "the stream"
-  let isWritable = false
   private let bytes: [UInt8]
   private let missing = Mutex<Int64?>(nil)
 
@@ -84,12 +83,4 @@ private final class ArrivingStore: ByteStore {
     unsafe buffer.copyBytes(from: bytes[Int(offset)..<Int(end)])
     return buffer.count
   }
-
-  func write(at offset: Int64, from buffer: UnsafeRawBufferPointer) throws(SoundFileError) {
-    throw SoundFileError(.notForWriting, path: name)
-  }
-  func setByteCount(_ count: Int64) throws(SoundFileError) {
-    throw SoundFileError(.notForWriting, path: name)
-  }
-  func synchronize() {}
 }

@@ -1,7 +1,4 @@
 package import Graph
-import Logging
-import Synchronization
-import System
 
 /// An LV2 plugin instance that a graph can run, in this process or in a process of its own. Any thread,
 /// unless said otherwise.
@@ -147,65 +144,5 @@ extension World {
       throw .unknownPort(plugin: uri, symbol: symbol)
     }
     return (scan, description)
-  }
-}
-
-/// A plugin's ports grouped by what they carry, each group in the order of the port indices.
-package struct PluginPorts: Sendable {
-  let inputs, outputs, eventInputs, eventOutputs, controls, readouts: [PluginPort]
-  /// Minimum size in bytes of every event buffer.
-  let eventBytes: Int
-
-  /// Groups the ports of a plugin, except those with symbols in `leftOut`.
-  init(_ description: PluginDescription, leftOut: Set<String>) {
-    func ports(_ direction: PluginPort.Direction, _ kinds: PluginPort.Kind...) -> [PluginPort] {
-      description.ports.filter {
-        $0.direction == direction && kinds.contains($0.kind) && !leftOut.contains($0.symbol)
-      }
-    }
-    inputs = ports(.input, .audio, .cv)
-    outputs = ports(.output, .audio, .cv)
-    eventInputs = ports(.input, .atom)
-    eventOutputs = ports(.output, .atom)
-    controls = ports(.input, .control)
-    readouts = ports(.output, .control)
-    eventBytes = (eventInputs + eventOutputs).reduce(PluginMemory.ringBytes) {
-      max($0, $1.minimumBytes ?? 0)
-    }
-  }
-
-  /// The index of the latency port among the control outputs.
-  var latencyReadout: Int? { readouts.firstIndex(where: \.reportsLatency) }
-
-  /// The first event output that writes MIDI.
-  var midiOutput: Int? {
-    eventOutputs.firstIndex { $0.eventTypes.contains(LV2.midi("MidiEvent")) }
-  }
-
-  /// Returns the first event input that accepts a type of event.
-  func eventInput(for type: String) -> Int? {
-    // A port designated lv2:control accepts patch messages even if its bundle does not say so.
-    eventInputs.firstIndex { $0.eventTypes.contains(type) }
-      ?? (type == LV2.patch("Message")
-        ? eventInputs.firstIndex { $0.designation == LV2.core("control") } : nil)
-  }
-}
-
-/// The validation of a plugin's latency port. Any thread.
-final class LatencyReading: Sendable {
-  private let hasTold = Mutex(false)
-
-  /// Returns the reported latency in frames. An impossible value (not a number, negative, or more than
-  /// half a minute) counts as 0 and is logged once.
-  func frames(_ said: Float, sampleRate: Double, of name: String) -> Int {
-    if said >= 0 && Double(said) <= 30 * sampleRate { return Int(said.rounded()) }
-    let isFirst = hasTold.withLock { hasTold in
-      defer { hasTold = true }
-      return !hasTold
-    }
-    if isFirst {
-      log.warning("\(name) says that its latency is \(said) frames: taken as none")
-    }
-    return 0
   }
 }

@@ -3,28 +3,8 @@ import FoundationEssentials
 import Glibc
 import Graph
 import Logging
-import Server
 import Synchronization
 import System
-
-/// The program that runs a plugin in a process of its own.
-package struct IsolationProgram: Sendable {
-  package var executable: String
-  package var arguments: [String]
-  /// Seconds that the plugin may take for a block that is waited for, or for an answer, before it
-  /// counts as hanging.
-  package var patience: Double
-
-  /// - Parameter executable: A program that calls `PluginProcessMain.serve()` when it is given `arguments`.
-  package init(
-    executable: String = "/proc/self/exe", arguments: [String] = ["plugins", "host"],
-    patience: Double = 10
-  ) {
-    self.executable = executable
-    self.arguments = arguments
-    self.patience = patience
-  }
-}
 
 /// A plugin's process and the thread that monitors it. Any thread.
 ///
@@ -425,22 +405,5 @@ final class IsolatedProcess: @unchecked Sendable {
     hasEnded.signal()
     answered.signal()
     for body in bodies { body() }
-  }
-}
-
-/// JSON coders of both processes. They also code infinities and NaN.
-enum IsolationCoding {
-  static var encoder: JSONEncoder {
-    let encoder = JSONEncoder()
-    encoder.nonConformingFloatEncodingStrategy = .convertToString(
-      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-    return encoder
-  }
-
-  static var decoder: JSONDecoder {
-    let decoder = JSONDecoder()
-    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
-      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-    return decoder
   }
 }

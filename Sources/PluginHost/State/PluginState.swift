@@ -1,6 +1,5 @@
 import CLilv
 import CPluginRunner
-import CRealTime
 import Glibc
 package import Graph
 import Synchronization
@@ -201,14 +200,6 @@ extension World {
     guard let state = unsafe state else { throw .unreadableState(path: uri) }
     return unsafe PluginState(state, scan: scan, of: plugin, origin: .preset(uri))
   }
-}
-
-/// A folder or preset from which any process can read a state.
-enum StateOrigin: Codable {
-  /// The folder of a saved state.
-  case folder(String)
-  /// URI of a preset.
-  case preset(String)
 }
 
 extension PluginInstance {

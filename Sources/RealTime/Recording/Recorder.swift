@@ -6,17 +6,7 @@ package import Timeline
 /// recorder.
 @safe
 struct RecorderState: BitwiseCopyable {
-  enum Phase: UInt8, BitwiseCopyable {
-    /// No run.
-    case stopped
-    /// A run that begins at `start`.
-    case armed
-    case running
-    case paused
-    /// A paused run that continues at `start`.
-    case resuming
-  }
-  var phase = Phase.stopped
+  var phase = RunPhase.stopped
   var start = StartPoint(word: 0)
   /// Set if a run that resumes after `start` counts the frames in between as lost, to stay aligned
   /// with other queues.

@@ -1,12 +1,6 @@
 package import CRealTime
 package import RealTime
 package import Synchronization
-import System
-
-/// Direction of a port, seen from its client.
-package enum PortDirection: Sendable {
-  case input, output
-}
 
 /// A member of a process list.
 @safe
@@ -51,54 +45,5 @@ extension CycleMemory {
   /// Returns the index of a channel's port.
   package func port(ofChannel channel: Int) -> Int {
     portOrder.isEmpty ? channel : portOrder[channel]
-  }
-}
-
-/// Slots of a ring.
-///
-/// They are written once and, where the system allows it, locked at creation, so that no cycle
-/// causes a page fault.
-@safe
-final class RingMemory<Slot: BitwiseCopyable> {
-  let slots: UnsafeMutableBufferPointer<Slot>
-
-  init(_ count: Int, of slot: Slot) {
-    unsafe slots = .allocate(capacity: count)
-    unsafe slots.initialize(repeating: slot)
-    unsafe lockIntoMemory(UnsafeRawBufferPointer(slots))
-  }
-
-  deinit {
-    unsafe unlockFromMemory(UnsafeRawBufferPointer(slots))
-    unsafe slots.deallocate()
-  }
-}
-
-/// Arrays per channel, and the state, of a voice or a recorder.
-@safe
-final class ChannelMemory {
-  let channels: Int
-  let ports: UnsafeMutablePointer<cue_port>
-  let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-  let meters: UnsafeMutablePointer<MeterSlot>
-  let state: UnsafeMutableRawPointer
-
-  /// - Parameter ports: Largest number of ports; each has a plane.
-  init(channels: Int, ports count: Int, stateBytes: Int) {
-    self.channels = channels
-    unsafe ports = .allocate(capacity: count)
-    unsafe ports.initialize(repeating: cue_port(), count: count)
-    unsafe planes = .allocate(capacity: count)
-    unsafe meters = .allocate(capacity: channels)
-    for channel in 0..<channels { unsafe (meters + channel).initialize(to: MeterSlot()) }
-    unsafe state = .allocate(byteCount: stateBytes, alignment: 16)
-  }
-
-  deinit {
-    unsafe state.deallocate()
-    unsafe meters.deinitialize(count: channels)
-    unsafe meters.deallocate()
-    unsafe planes.deallocate()
-    unsafe ports.deallocate()
   }
 }

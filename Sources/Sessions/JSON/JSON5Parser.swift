@@ -1,11 +1,3 @@
-/// A syntax error in a JSON5 text.
-package struct JSON5Fault: Error, Equatable {
-  /// Line and column, from 1 on. Columns count Unicode characters.
-  package let line, column: Int
-  /// Description of the error.
-  package let reason: String
-}
-
 /// A parser for JSON5 (json5.org), a superset of JSON with comments, unquoted keys and trailing
 /// commas.
 ///

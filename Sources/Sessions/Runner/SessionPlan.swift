@@ -1,5 +1,4 @@
 import Glibc
-import RealTime
 import System
 import Timeline
 
@@ -21,25 +20,6 @@ package struct SessionTimescale: Sendable, Equatable {
   }
 
   package func seconds(of frame: Int64) -> Double { Double(frame) / sampleRate }
-}
-
-/// Format and length of a track's sound: what a plan needs to know of files.
-package struct SoundFacts: Sendable, Equatable {
-  package let sampleRate: Double
-  package let channels: Int
-  package let frames: Int64
-
-  package init(sampleRate: Double, channels: Int, frames: Int64) {
-    self.sampleRate = sampleRate
-    self.channels = channels
-    self.frames = frames
-  }
-
-  package init(_ source: any SoundSource) {
-    self.init(
-      sampleRate: source.format.sampleRate, channels: source.format.channels,
-      frames: source.frames)
-  }
 }
 
 /// What a session's tracks play, where and when, at a device's sample rate. A value without any

@@ -1,17 +1,6 @@
-import Glibc
 import Graph
 import PluginHost
 import System
-
-/// A running plugin of a session and the folder for its state.
-package struct StateTarget: Sendable {
-  /// The plugin's path, such as `tracks[0].chain[1]`, and what the document says of it.
-  let path: SessionPath
-  package let plugin: SessionPlugin
-  let instance: any HostedPlugin
-  /// The state's folder, as the document names it.
-  package let name: String
-}
 
 /// The states of a session's plugins in new folders, on disk.
 package struct StateCapture: Sendable {

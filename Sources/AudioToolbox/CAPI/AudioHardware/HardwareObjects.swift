@@ -10,17 +10,6 @@ enum HardwareObject {
   case stream(DeviceObject, isInput: Bool)
 }
 
-/// A device with the numbers of its objects.
-struct DeviceObject {
-  let device: HardwareDevice
-  let id: AudioObjectID
-  var inputStream: AudioObjectID { id + 1 }
-  var outputStream: AudioObjectID { id + 2 }
-  var uid: String { "jack:\(device.serverName)" }
-  /// True for the server that queues use unless they name another one.
-  var isDefault: Bool { device.serverName == HardwareObjects.standardName }
-}
-
 /// The audio objects of this process by number. A server keeps its numbers as long as the process lives,
 /// also while it does not run. Any thread.
 final class HardwareObjects: Sendable {

@@ -19,14 +19,6 @@ extension String {
   static let lineOut = "LineOut"
 }
 
-/// A sound card in a route: a client of the server, and those of its ports that are in the route.
-struct RoutedCard: Equatable {
-  /// Name of the client.
-  let name: String
-  /// Full names of its ports.
-  var ports: [String]
-}
-
 extension CardRoute {
   var inputCards: [RoutedCard] { Self.cards(inputs) }
   var outputCards: [RoutedCard] { Self.cards(outputs) }

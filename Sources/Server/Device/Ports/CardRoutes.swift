@@ -1,31 +1,4 @@
-import RealTime
 import Synchronization
-
-/// Ports of the sound card to which ports of this process are connected.
-package struct CardRoute: Equatable, Sendable {
-  /// Full names of the ports that this process records, and of those that it plays to.
-  package var inputs: [String]
-  package var outputs: [String]
-  package var isEmpty: Bool { inputs.isEmpty && outputs.isEmpty }
-
-  package init(inputs: [String] = [], outputs: [String] = []) {
-    self.inputs = inputs
-    self.outputs = outputs
-  }
-}
-
-/// Connections between ports of this process and ports of the sound card that have been made or ended
-/// by other programs, or because a port came or went.
-package struct CardRouteChange: Sendable {
-  /// Name of the server.
-  package let server: String
-  package let old: CardRoute
-  package let new: CardRoute
-  /// Ports of the sound card that have been connected to a port of this process.
-  package let gained: CardRoute
-  /// Ports of the sound card that have been disconnected from a port of this process.
-  package let lost: CardRoute
-}
 
 /// The connections between ports of all clients of this process and ports of sound cards, and reports of
 /// their changes. Any thread that is not real time.

@@ -1,0 +1,96 @@
+import CAudioToolbox
+import Codecs
+import RealTime
+
+/// The input or output format of a converter, and whether linear PCM has one buffer per channel, or is
+/// fixed point.
+struct ConverterFormat {
+  var stream: StreamFormat
+  let isPlanar: Bool
+  /// Bits behind the binary point of a fixed-point sample; 0 if full scale is 1.
+  let fractionBits: Int
+
+  /// Creates a format; nil if the description is contradictory or cannot be converted.
+  init?(_ description: AudioStreamBasicDescription) {
+    isPlanar =
+      description.mFormatID == kAudioFormatLinearPCM && description.mChannelsPerFrame > 1
+      && description.mFormatFlags & kAudioFormatFlagIsNonInterleaved != 0
+    var one = description
+    if isPlanar {
+      one.mFormatFlags &= ~kAudioFormatFlagIsNonInterleaved
+      one.mChannelsPerFrame = 1
+    }
+    var fraction = 0
+    if description.mFormatID == kAudioFormatLinearPCM,
+      description.mFormatFlags & kAudioFormatFlagIsFloat == 0
+    {
+      let mask = kLinearPCMFormatFlagsSampleFractionMask
+      fraction = Int((one.mFormatFlags & mask) >> kLinearPCMFormatFlagsSampleFractionShift)
+      one.mFormatFlags &= ~mask
+    }
+    fractionBits = fraction
+    guard let stream = StreamFormat(one) else { return nil }
+    if fraction > 0 {
+      guard case .pcm(let pcm) = stream, pcm.takesFractionBits(fraction) else { return nil }
+    }
+    self.stream = stream
+    if isPlanar, case .pcm(var pcm) = stream {
+      pcm.channels = Int(description.mChannelsPerFrame)
+      guard pcm.layout != nil else { return nil }
+      self.stream = .pcm(pcm)
+    }
+  }
+
+  /// Creates a format that has another one's buffers and samples.
+  init(_ stream: StreamFormat, like other: ConverterFormat? = nil) {
+    self.stream = stream
+    isPlanar = other?.isPlanar ?? false
+    fractionBits = other?.fractionBits ?? 0
+  }
+
+  var streamDescription: AudioStreamBasicDescription {
+    guard case .pcm(var pcm) = stream else { return stream.streamDescription }
+    let channels = UInt32(pcm.channels)
+    if isPlanar { pcm.channels = 1 }
+    var description = pcm.streamDescription
+    if isPlanar { description.mFormatFlags |= kAudioFormatFlagIsNonInterleaved }
+    description.mFormatFlags |= AudioFormatFlags(
+      UInt32(fractionBits) << kLinearPCMFormatFlagsSampleFractionShift)
+    description.mChannelsPerFrame = channels
+    return description
+  }
+
+  /// The number of buffers in an AudioBufferList of this format.
+  var buffers: Int { isPlanar ? stream.channels : 1 }
+
+  /// The number of channels in each buffer.
+  var channelsPerBuffer: Int { stream.channels / max(1, buffers) }
+
+  /// The size of a packet in each buffer, in bytes; 0 if packets vary in size.
+  var bytesPerPacket: Int {
+    switch stream {
+    case .pcm(let pcm): pcm.bytesPerSample * channelsPerBuffer
+    case .packets(let packets): packets.bytesPerPacket
+    }
+  }
+
+  /// Returns the memory for packets; nil if there is not exactly one buffer, or its data pointer is
+  /// NULL.
+  func packets(_ list: BufferList) -> UnsafeMutableRawBufferPointer? {
+    guard list.count == 1, let pointers = unsafe list.pointers else { return nil }
+    return unsafe UnsafeMutableRawBufferPointer(start: pointers[0], count: list.leastBytes)
+  }
+
+  /// Returns the linear PCM samples in the buffers; nil if the buffer count is wrong or a data
+  /// pointer is NULL.
+  func samples(_ list: BufferList) -> SampleBuffers? {
+    guard list.count == buffers, let pointers = unsafe list.pointers else { return nil }
+    return unsafe samples(at: pointers)
+  }
+
+  /// Returns linear PCM samples in buffers of the format; nil for packets.
+  func samples(at pointers: [UnsafeMutableRawPointer]) -> SampleBuffers? {
+    guard case .pcm(let format) = stream else { return nil }
+    return unsafe SampleBuffers(format, fractionBits: fractionBits, at: pointers)
+  }
+}

@@ -1,0 +1,47 @@
+import ArgumentParser
+import Graph
+import PluginHost
+
+/// The plugins of `--plugin` options, found among the installed ones.
+struct ChosenPlugins {
+  let world: World
+  let choices: [PluginChoice]
+  /// The number of threads that run them.
+  let threads: Int
+
+  /// Finds the plugins. Prints an error and ends the command if one of them is not there.
+  init(_ options: [PluginOption], threads: ThreadOptions) throws {
+    let world = World.named
+    self.world = world
+    self.threads = threads.count
+    do throws(HostError) {
+      var choices: [PluginChoice] = []
+      for option in options {
+        var choice = try PluginChoice(option.plugin, values: option.values, in: world)
+        choice.isIsolated = option.isIsolated
+        choice.isTrusted = option.isTrusted
+        choices.append(choice)
+      }
+      self.choices = choices
+    } catch {
+      Screen.shared.complain(world.words(for: error))
+      throw ExitCode.failure
+    }
+  }
+
+  /// The channels that the chain needs, and how many of them come in from outside.
+  ///
+  /// An instrument at the beginning needs none from outside, nor do plugins of MIDI alone, whose chain has
+  /// one silent channel.
+  var width: (channels: Int, inputs: Int) {
+    let sizes = choices.compactMap { try? world.description(of: $0.uri) }.map { plugin in
+      (
+        inputs: plugin.planes(.input).count { $0.kind == .audio },
+        outputs: plugin.planes(.output).count { $0.kind == .audio }
+      )
+    }.filter { $0.inputs + $0.outputs > 0 }
+    guard let first = sizes.first, first.inputs > 0 else { return (1, 0) }
+    let widest = sizes.map(\.inputs).max() ?? 1
+    return (widest, widest)
+  }
+}

@@ -1,0 +1,50 @@
+import Server
+import Timeline
+
+/// The start time of a command's queues.
+struct ChosenStart {
+  /// Start in device frames.
+  var frame: Int64
+  /// The same time in nanoseconds of CLOCK_MONOTONIC.
+  var hostTime: UInt64
+  /// True if queues are started by host time: it was given, or other processes count frames
+  /// differently.
+  var isHostTime: Bool
+  /// True if `frame` is an estimate. The cycle in which the host time lies decides.
+  private var isEstimate = false
+
+  init(frame: Int64, on device: Device) {
+    self.frame = frame
+    hostTime = device.hostTime(ofFrame: frame)
+    isHostTime = device.client.isPipeWire
+  }
+
+  init(hostTime: UInt64, on device: Device) {
+    self.hostTime = hostTime
+    frame = device.frame(atHostTime: hostTime)
+    isHostTime = true
+    isEstimate = true
+  }
+
+  /// Returns the start time for a queue that starts `frames` device frames earlier.
+  func time(before frames: Int64 = 0, sampleRate: Double) -> StartTime {
+    if !isHostTime { return .frame(frame - frames) }
+    let lead = UInt64(held: (Double(frames) / sampleRate * 1e9).rounded())
+    return .hostTime(hostTime > lead ? hostTime - lead : 0)
+  }
+
+  /// The device frame of the start; nil as long as it is an estimate.
+  var exactFrame: Int64? { isEstimate ? nil : frame }
+
+  /// Notes the device frame on which the queues have started.
+  mutating func settle(on frame: Int64) {
+    self.frame = frame
+    isEstimate = false
+  }
+
+  /// Description of the start, with the host time for other commands to join at.
+  var words: String {
+    isEstimate
+      ? "starts at host time \(hostTime)ns" : "start frame \(frame), host time \(hostTime)ns"
+  }
+}

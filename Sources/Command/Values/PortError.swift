@@ -1,0 +1,4 @@
+/// Why an option names no port.
+struct PortError: Error, CustomStringConvertible {
+  let description: String
+}

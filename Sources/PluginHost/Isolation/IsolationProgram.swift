@@ -1,0 +1,18 @@
+/// The program that runs a plugin in a process of its own.
+package struct IsolationProgram: Sendable {
+  package var executable: String
+  package var arguments: [String]
+  /// Seconds that the plugin may take for a block that is waited for, or for an answer, before it
+  /// counts as hanging.
+  package var patience: Double
+
+  /// - Parameter executable: A program that calls `PluginProcessMain.serve()` when it is given `arguments`.
+  package init(
+    executable: String = "/proc/self/exe", arguments: [String] = ["plugins", "host"],
+    patience: Double = 10
+  ) {
+    self.executable = executable
+    self.arguments = arguments
+    self.patience = patience
+  }
+}

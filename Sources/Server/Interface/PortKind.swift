@@ -1,0 +1,2 @@
+/// The kind of a port.
+package enum PortKind: Sendable { case audio, midi }
