@@ -73,16 +73,21 @@ open class AVAudioPCMBuffer: AVAudioBuffer {
   }
 
   /// The number of valid frames, 0 at first. A number above the capacity ends the program.
-  public var frameLength: AVAudioFrameCount = 0 {
-    didSet {
-      guard frameLength <= frameCapacity else {
+  public var frameLength: AVAudioFrameCount {
+    get { length }
+    set {
+      guard newValue <= frameCapacity else {
         refuse(
-          "AVAudioPCMBuffer.frameLength: \(frameLength) frames do not fit a capacity of \(frameCapacity)"
+          "AVAudioPCMBuffer.frameLength: \(newValue) frames do not fit a capacity of \(frameCapacity)"
         )
       }
-      unsafe setValidBytes(frameLength * format.streamDescription.pointee.mBytesPerFrame)
+      length = newValue
+      unsafe setValidBytes(newValue * format.streamDescription.pointee.mBytesPerFrame)
     }
   }
+
+  /// Initialisers of programs do not call observers: `frameLength` is computed.
+  private var length: AVAudioFrameCount = 0
 
   private func samples<Sample>(
     _ format: AVAudioCommonFormat
