@@ -42,7 +42,9 @@ let package = Package(
     // One library with all modules: a product for each would be a copy of the code for each.
     .library(
       name: "AudioToolbox", type: .dynamic,
-      targets: ["AudioToolbox", "AudioUnit", "CoreAudio", "CoreAudioTypes"]),
+      targets: [
+        "AVFAudio", "AVFoundation", "AudioToolbox", "AudioUnit", "CoreAudio", "CoreAudioTypes",
+      ]),
     .executable(name: "cuejack", targets: ["cuejack"]),
   ],
   traits: [
@@ -165,6 +167,14 @@ let package = Package(
     .target(name: "AudioUnit", dependencies: ["AudioToolbox"], swiftSettings: strict),
     .target(name: "CoreAudio", dependencies: ["AudioToolbox"], swiftSettings: strict),
     .target(name: "CoreAudioTypes", dependencies: ["AudioToolbox"], swiftSettings: strict),
+    .target(
+      name: "AVFAudio",
+      dependencies: [
+        "AudioToolbox", "Codecs", "Files", "RealTime", "System", "Timeline",
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
+    .target(name: "AVFoundation", dependencies: ["AVFAudio"], swiftSettings: strict),
     .target(
       name: "Sessions",
       dependencies: [
@@ -381,6 +391,9 @@ let package = Package(
         "Hardware", "RealTime", "TestSupport",
       ],
       path: "Tests/Unit/AudioToolboxTests", swiftSettings: relaxed),
+    .testTarget(
+      name: "AVFAudioTests", dependencies: ["AVFAudio", "AVFoundation", "TestSupport"],
+      path: "Tests/API/AVFAudioTests", exclude: ["members.md"], swiftSettings: relaxed),
     // A program written for Apple's systems, word for word.
     .executableTarget(
       name: "swift-client", dependencies: ["AudioToolbox", "CoreFoundation"],

@@ -1,12 +1,12 @@
 import CAudioToolbox
-import Files
+package import Files
 import Glibc
 import Logging
 import RealTime
 import System
 
 /// The reason why a sound file call fails. The text goes to the log, the code to the caller.
-enum AudioFileFailure: PropertyFailure {
+package enum AudioFileFailure: PropertyFailure {
   case badArgument(String)
   case badPath(String)
   case badPermissions(Int8)
@@ -32,7 +32,7 @@ enum AudioFileFailure: PropertyFailure {
     .propertyTooLarge(size: size, room: room)
   }
 
-  var status: OSStatus {
+  package var status: OSStatus {
     switch self {
     case .badArgument, .badPermissions: kAudio_ParamError
     case .badPath: kAudio_BadFilePathError
@@ -49,7 +49,7 @@ enum AudioFileFailure: PropertyFailure {
     }
   }
 
-  var reason: String {
+  package var reason: String {
     switch self {
     case .badArgument(let text), .badPath(let text), .badFormat(let text), .noChunk(let text): text
     case .badPermissions(let number): "\(number) is no permission of a file"
