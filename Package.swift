@@ -42,7 +42,9 @@ let package = Package(
     // One library with all modules: a product for each would be a copy of the code for each.
     .library(
       name: "AudioToolbox", type: .dynamic,
-      targets: ["AudioToolbox", "AudioUnit", "CoreAudio", "CoreAudioTypes"]),
+      targets: [
+        "AVFAudio", "AVFoundation", "AudioToolbox", "AudioUnit", "CoreAudio", "CoreAudioTypes",
+      ]),
     .executable(name: "cuejack", targets: ["cuejack"]),
   ],
   traits: [
@@ -165,6 +167,10 @@ let package = Package(
     .target(name: "AudioUnit", dependencies: ["AudioToolbox"], swiftSettings: strict),
     .target(name: "CoreAudio", dependencies: ["AudioToolbox"], swiftSettings: strict),
     .target(name: "CoreAudioTypes", dependencies: ["AudioToolbox"], swiftSettings: strict),
+    .target(
+      name: "AVFAudio", dependencies: ["AudioToolbox", "Codecs", "Files", "RealTime", "Timeline"],
+      swiftSettings: strict),
+    .target(name: "AVFoundation", dependencies: ["AVFAudio"], swiftSettings: strict),
     .target(
       name: "Sessions",
       dependencies: [

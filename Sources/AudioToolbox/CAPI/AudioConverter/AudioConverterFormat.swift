@@ -1,17 +1,17 @@
-import CAudioToolbox
-import Codecs
+package import CAudioToolbox
+package import Codecs
 import RealTime
 
 /// The input or output format of a converter, and whether linear PCM has one buffer per channel, or is
 /// fixed point.
-struct ConverterFormat {
-  var stream: StreamFormat
-  let isPlanar: Bool
+package struct ConverterFormat: Equatable, Sendable {
+  package var stream: StreamFormat
+  package let isPlanar: Bool
   /// Bits behind the binary point of a fixed-point sample; 0 if full scale is 1.
-  let fractionBits: Int
+  package let fractionBits: Int
 
   /// Creates a format; nil if the description is contradictory or cannot be converted.
-  init?(_ description: AudioStreamBasicDescription) {
+  package init?(_ description: AudioStreamBasicDescription) {
     isPlanar =
       description.mFormatID == kAudioFormatLinearPCM && description.mChannelsPerFrame > 1
       && description.mFormatFlags & kAudioFormatFlagIsNonInterleaved != 0
@@ -42,13 +42,13 @@ struct ConverterFormat {
   }
 
   /// Creates a format that has another one's buffers and samples.
-  init(_ stream: StreamFormat, like other: ConverterFormat? = nil) {
+  package init(_ stream: StreamFormat, like other: ConverterFormat? = nil) {
     self.stream = stream
     isPlanar = other?.isPlanar ?? false
     fractionBits = other?.fractionBits ?? 0
   }
 
-  var streamDescription: AudioStreamBasicDescription {
+  package var streamDescription: AudioStreamBasicDescription {
     guard case .pcm(var pcm) = stream else { return stream.streamDescription }
     let channels = UInt32(pcm.channels)
     if isPlanar { pcm.channels = 1 }
@@ -61,13 +61,13 @@ struct ConverterFormat {
   }
 
   /// The number of buffers in an AudioBufferList of this format.
-  var buffers: Int { isPlanar ? stream.channels : 1 }
+  package var buffers: Int { isPlanar ? stream.channels : 1 }
 
   /// The number of channels in each buffer.
-  var channelsPerBuffer: Int { stream.channels / max(1, buffers) }
+  package var channelsPerBuffer: Int { stream.channels / max(1, buffers) }
 
   /// The size of a packet in each buffer, in bytes; 0 if packets vary in size.
-  var bytesPerPacket: Int {
+  package var bytesPerPacket: Int {
     switch stream {
     case .pcm(let pcm): pcm.bytesPerSample * channelsPerBuffer
     case .packets(let packets): packets.bytesPerPacket
@@ -89,7 +89,7 @@ struct ConverterFormat {
   }
 
   /// Returns linear PCM samples in buffers of the format; nil for packets.
-  func samples(at pointers: [UnsafeMutableRawPointer]) -> SampleBuffers? {
+  package func samples(at pointers: [UnsafeMutableRawPointer]) -> SampleBuffers? {
     guard case .pcm(let format) = stream else { return nil }
     return unsafe SampleBuffers(format, fractionBits: fractionBits, at: pointers)
   }

@@ -1,10 +1,10 @@
-import CAudioToolbox
-import Files
+package import CAudioToolbox
+package import Files
 
 /// The value of an AudioChannelLayout, a C structure of variable length.
-struct ChannelLayout: Equatable {
+package struct ChannelLayout: Equatable, Sendable {
   /// An AudioChannelDescription.
-  struct Description: Equatable, BitwiseCopyable {
+  package struct Description: Equatable, BitwiseCopyable, Sendable {
     var label: AudioChannelLabel
     var flags: UInt32 = 0
     /// The bit patterns of the coordinates. They are preserved exactly, NaN included.
@@ -13,7 +13,7 @@ struct ChannelLayout: Equatable {
     var z: UInt32 = 0
   }
 
-  let tag: AudioChannelLayoutTag
+  package let tag: AudioChannelLayoutTag
   /// The channel bitmap; 0 unless the tag requires it.
   let bitmap: UInt32
   /// The channel descriptions; empty unless the tag requires them.
@@ -26,7 +26,7 @@ struct ChannelLayout: Equatable {
   /// Parses a layout. Ignores the fields that its tag does not require; they may be missing.
   ///
   /// Nil if there are fewer bytes than the layout needs.
-  init?(_ bytes: [UInt8]) {
+  package init?(_ bytes: [UInt8]) {
     let head = Self.headBytes
     guard bytes.count >= head else { return nil }
     func word(_ index: Int) -> UInt32 {
@@ -52,7 +52,7 @@ struct ChannelLayout: Equatable {
   }
 
   /// Reads the layout at a C pointer, with as many descriptions as its header says.
-  init?(at layout: UnsafePointer<AudioChannelLayout>) {
+  package init?(at layout: UnsafePointer<AudioChannelLayout>) {
     let isDescribed =
       unsafe layout.pointee.mChannelLayoutTag == kAudioChannelLayoutTag_UseChannelDescriptions
     let count = unsafe isDescribed ? Int(layout.pointee.mNumberChannelDescriptions) : 0
@@ -63,7 +63,7 @@ struct ChannelLayout: Equatable {
   }
 
   /// Creates the default layout for a channel count.
-  init(channels: Int) {
+  package init(channels: Int) {
     switch channels {
     case 1: self.init(tag: kAudioChannelLayoutTag_Mono)
     case 2: self.init(tag: kAudioChannelLayoutTag_Stereo)
@@ -72,7 +72,7 @@ struct ChannelLayout: Equatable {
   }
 
   /// The number of channels in the layout.
-  var channels: Int { Self.channels(tag, bitmap, descriptions: descriptions.count) }
+  package var channels: Int { Self.channels(tag, bitmap, descriptions: descriptions.count) }
 
   /// Returns the number of channels in a layout from its header alone.
   static func channels(of head: AudioChannelLayout) -> Int {
@@ -93,7 +93,7 @@ struct ChannelLayout: Equatable {
 
   /// Creates the shortest layout for the given channel roles. It uses a well-known tag, a bitmap if
   /// the roles are in bitmap order, or a label per channel.
-  init(roles: [ChannelRole]) {
+  package init(roles: [ChannelRole]) {
     switch roles {
     case [.mono], [.centre]: self.init(tag: kAudioChannelLayoutTag_Mono)
     case [.left, .right]: self.init(tag: kAudioChannelLayoutTag_Stereo)
@@ -118,7 +118,7 @@ struct ChannelLayout: Equatable {
     }
   }
 
-  init(
+  package init(
     tag: AudioChannelLayoutTag, bitmap: UInt32 = 0, descriptions: [Description] = []
   ) {
     self.tag = tag
@@ -127,7 +127,7 @@ struct ChannelLayout: Equatable {
   }
 
   /// The channel roles; nil if they are unknown or one of the labels has no role here.
-  var roles: [ChannelRole]? {
+  package var roles: [ChannelRole]? {
     guard let labels else { return nil }
     let roles = labels.compactMap { label in ChannelRole.allCases.first { $0.label == label } }
     return roles.count == labels.count ? roles : nil
@@ -156,7 +156,7 @@ struct ChannelLayout: Equatable {
   }
 
   /// The bytes of the C structure.
-  var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     let words = self.words
     let bytes = unsafe words.withUnsafeBytes { unsafe Array($0) }
     return bytes + [UInt8](repeating: 0, count: byteCount - bytes.count)
