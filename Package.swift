@@ -168,7 +168,11 @@ let package = Package(
     .target(name: "CoreAudio", dependencies: ["AudioToolbox"], swiftSettings: strict),
     .target(name: "CoreAudioTypes", dependencies: ["AudioToolbox"], swiftSettings: strict),
     .target(
-      name: "AVFAudio", dependencies: ["AudioToolbox", "Codecs", "Files", "RealTime", "Timeline"],
+      name: "AVFAudio",
+      dependencies: [
+        "AudioToolbox", "Codecs", "Files", "RealTime", "System", "Timeline",
+        .product(name: "Logging", package: "swift-log"),
+      ],
       swiftSettings: strict),
     .target(name: "AVFoundation", dependencies: ["AVFAudio"], swiftSettings: strict),
     .target(

@@ -53,6 +53,9 @@ open class AVAudioBuffer: NSObject, NSCopying, NSMutableCopying {
     unsafe changeable.unsafeMutablePointer
   }
 
+  /// The memory of each buffer.
+  var starts: [UnsafeMutableRawPointer] { unsafe valid.compactMap { unsafe $0.mData } }
+
   /// Sets the size of the valid part of each buffer in bytes.
   func setValidBytes(_ bytes: UInt32) {
     for index in unsafe valid.indices { unsafe valid[index].mDataByteSize = bytes }

@@ -80,6 +80,47 @@ open class AVAudioCompressedBuffer: AVAudioBuffer {
     }
   }
 
+  /// The packets in the buffer. They are valid as long as this object is.
+  var source: StreamConverter.Source {
+    get throws(AudioConverterError) {
+      let memory = unsafe UnsafeRawBufferPointer(start: data, count: Int(byteCapacity))
+      let size = unsafe Int(format.streamDescription.pointee.mBytesPerPacket)
+      guard let descriptions = unsafe packetDescriptions else {
+        // Programs set one of the two.
+        let bytes = packetCount > 0 ? Int(packetCount) * size : Int(byteLength)
+        guard bytes <= memory.count else {
+          throw .inputSize("\(packetCount) packets of \(size) bytes are more than the buffer has")
+        }
+        return unsafe .packets(
+          UnsafeRawBufferPointer(rebasing: memory[..<bytes]), bytesPerPacket: size)
+      }
+      var extents: [PacketExtent] = []
+      for index in 0..<Int(packetCount) {
+        let packet = unsafe descriptions[index]
+        guard packet.mStartOffset >= 0, packet.mStartOffset <= memory.count,
+          Int(packet.mDataByteSize) <= memory.count - Int(packet.mStartOffset)
+        else { throw .inputSize("packet \(index) does not lie in the buffer") }
+        extents.append(
+          PacketExtent(
+            offset: Int(packet.mStartOffset), bytes: Int(packet.mDataByteSize),
+            frames: Int(packet.mVariableFramesInPacket)))
+      }
+      return unsafe .packets(memory, extents)
+    }
+  }
+
+  /// Takes over what a converter has written into the memory.
+  func show(_ sink: StreamConverter.Sink) {
+    packetCount = AVAudioPacketCount(sink.count)
+    byteLength = UInt32(sink.bytes)
+    guard let descriptions = unsafe packetDescriptions else { return }
+    for (index, extent) in sink.extents.enumerated() {
+      unsafe descriptions[index] = AudioStreamPacketDescription(
+        mStartOffset: Int64(extent.offset), mVariableFramesInPacket: UInt32(extent.frames),
+        mDataByteSize: UInt32(extent.bytes))
+    }
+  }
+
   override func duplicated() -> AVAudioBuffer {
     let copy = AVAudioCompressedBuffer(
       format: format, packetCapacity: packetCapacity, maximumPacketSize: maximumPacketSize)

@@ -105,6 +105,9 @@ open class AVAudioPCMBuffer: AVAudioBuffer {
     unsafe samples(.pcmFormatInt32)
   }
 
+  /// All frames of the memory. They are valid as long as this object is.
+  var samples: SampleBuffers? { unsafe format.format?.samples(at: starts) }
+
   override func duplicated() -> AVAudioBuffer {
     guard let copy = AVAudioPCMBuffer(pcmFormat: format, frameCapacity: frameCapacity) else {
       refuse("AVAudioPCMBuffer.copy: there is no memory for \(frameCapacity) frames")

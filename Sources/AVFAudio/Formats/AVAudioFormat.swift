@@ -69,6 +69,19 @@ open class AVAudioFormat: NSObject, NSSecureCoding, @unchecked Sendable {
       cookie: cookie)
   }
 
+  /// Creates linear PCM; nil for `otherFormat`, or if the values do not fit.
+  ///
+  /// - Parameter layout: Must be there for more than two channels.
+  package convenience init?(
+    _ format: AVAudioCommonFormat, sampleRate: Double, channels: AVAudioChannelCount,
+    isInterleaved: Bool, _ layout: AVAudioChannelLayout?
+  ) {
+    guard let description = Self.description(format, sampleRate, channels, isInterleaved) else {
+      return nil
+    }
+    self.init(description, layout)
+  }
+
   // MARK: Apple's initialisers
 
   /// Creates the standard format; nil above two channels, or for a rate that cannot be.
@@ -94,10 +107,8 @@ open class AVAudioFormat: NSObject, NSSecureCoding, @unchecked Sendable {
     commonFormat format: AVAudioCommonFormat, sampleRate: Double, channels: AVAudioChannelCount,
     interleaved: Bool
   ) {
-    guard let description = Self.description(format, sampleRate, channels, interleaved) else {
-      return nil
-    }
-    self.init(description, nil)
+    self.init(
+      format, sampleRate: sampleRate, channels: channels, isInterleaved: interleaved, nil)
   }
 
   /// Creates linear PCM. Ends the program for `otherFormat`, or a rate or a number of channels that cannot be.
@@ -136,7 +147,8 @@ open class AVAudioFormat: NSObject, NSSecureCoding, @unchecked Sendable {
   /// types or missing, or above two channels without `AVChannelLayoutKey`.
   public convenience init?(settings: [String: Any]) {
     let settings = AudioSettings(settings)
-    guard let description = try? settings.streamDescription, let layout = try? settings.layout
+    guard let description = try? settings.streamDescription(isInFile: false),
+      let layout = try? settings.layout
     else { return nil }
     self.init(description, layout)
   }
@@ -217,7 +229,7 @@ open class AVAudioFormat: NSObject, NSSecureCoding, @unchecked Sendable {
   // MARK: Equality
 
   /// The layout, unless it says no more than the number of channels.
-  private var tellingLayout: ChannelLayout? {
+  var tellingLayout: ChannelLayout? {
     guard let value = channelLayout?.value else { return nil }
     return value.channels <= 2 && value == ChannelLayout(channels: value.channels) ? nil : value
   }

@@ -50,36 +50,57 @@ struct AudioSettings {
     }
   }
 
-  /// The format without its channel layout.
-  var streamDescription: AudioStreamBasicDescription {
-    get throws(Fault) {
-      guard let rate = try number(AVSampleRateKey)?.doubleValue else {
-        throw Fault(reason: "\(AVSampleRateKey) is missing")
-      }
-      let layoutChannels = try layout?.channelCount
-      guard let channels = try count(AVNumberOfChannelsKey) ?? layoutChannels else {
-        throw Fault(reason: "\(AVNumberOfChannelsKey) is missing")
-      }
-      let id = try count(AVFormatIDKey) ?? kAudioFormatLinearPCM
-      guard id == kAudioFormatLinearPCM else {
-        var packets = AudioStreamBasicDescription()
-        packets.mSampleRate = rate
-        packets.mFormatID = id
-        packets.mChannelsPerFrame = channels
-        // Lossless codecs take the bits of the sound from here.
-        packets.mBitsPerChannel = try count(AVEncoderBitDepthHintKey) ?? 0
-        return packets
-      }
-      let isFloat = try flag(AVLinearPCMIsFloatKey)
-      let bits = try count(AVLinearPCMBitDepthKey) ?? (isFloat ? 32 : 16)
-      guard (8...32).contains(bits) || (isFloat && bits == 64) else {
-        throw Fault(reason: "\(AVLinearPCMBitDepthKey): \(bits) is not from 8 to 32")
-      }
-      return AudioStreamBasicDescription(
-        pcmRate: rate, channels: channels, bits: bits, isFloat: isFloat,
-        isBigEndian: try flag(AVLinearPCMIsBigEndianKey),
-        isInterleaved: try !flag(AVLinearPCMIsNonInterleaved))
+  /// Returns the format without its channel layout.
+  ///
+  /// - Parameter isInFile: True if channels are interleaved whatever the settings say.
+  func streamDescription(isInFile: Bool) throws(Fault) -> AudioStreamBasicDescription {
+    guard let rate = try number(AVSampleRateKey)?.doubleValue else {
+      throw Fault(reason: "\(AVSampleRateKey) is missing")
     }
+    let layoutChannels = try layout?.channelCount
+    guard let channels = try count(AVNumberOfChannelsKey) ?? layoutChannels else {
+      throw Fault(reason: "\(AVNumberOfChannelsKey) is missing")
+    }
+    let id = try count(AVFormatIDKey) ?? kAudioFormatLinearPCM
+    guard id == kAudioFormatLinearPCM else {
+      var packets = AudioStreamBasicDescription()
+      packets.mSampleRate = rate
+      packets.mFormatID = id
+      packets.mChannelsPerFrame = channels
+      // Lossless codecs take the bits of the sound from here.
+      packets.mBitsPerChannel = try count(AVEncoderBitDepthHintKey) ?? 0
+      return packets
+    }
+    let isFloat = try flag(AVLinearPCMIsFloatKey)
+    let isPlanar = try flag(AVLinearPCMIsNonInterleaved)
+    let bits = try count(AVLinearPCMBitDepthKey) ?? (isFloat ? 32 : 16)
+    guard (8...32).contains(bits) || (isFloat && bits == 64) else {
+      throw Fault(reason: "\(AVLinearPCMBitDepthKey): \(bits) is not from 8 to 32")
+    }
+    return AudioStreamBasicDescription(
+      pcmRate: rate, channels: channels, bits: bits, isFloat: isFloat,
+      isBigEndian: try flag(AVLinearPCMIsBigEndianKey),
+      isInterleaved: isInFile || !isPlanar)
+  }
+
+  /// Returns the settings of a file's encoder.
+  func converterSettings(channels: Int) throws(Fault) -> AudioConverterCore.Settings {
+    var settings = AudioConverterCore.Settings()
+    let perChannel = try count(AVEncoderBitRatePerChannelKey).map { Int($0) * channels }
+    settings.bitRate = try count(AVEncoderBitRateKey).map(Int.init) ?? perChannel
+    if let quality = try count(AVEncoderAudioQualityKey) {
+      settings.codecQuality = min(quality, 127)
+    }
+    if let quality = try count(AVEncoderAudioQualityForVBRKey) {
+      settings.variableQuality = min(quality, 127)
+    }
+    if let strategy = try text(AVEncoderBitRateStrategyKey) {
+      guard let mode = ConverterNames.bitRateMode(strategy) else {
+        throw Fault(reason: "\(AVEncoderBitRateStrategyKey): there is no strategy \(strategy)")
+      }
+      settings.bitRateMode = mode
+    }
+    return settings
   }
 }
 

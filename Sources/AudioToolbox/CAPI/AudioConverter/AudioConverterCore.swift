@@ -1,11 +1,11 @@
 import CAudioToolbox
-import Codecs
+package import Codecs
 import RealTime
 import System
 
 /// The object behind an AudioConverterRef. C functions hold `access`, but for the time of the input callback, which may
 /// call every function except the converting ones.
-final class AudioConverterCore: @unchecked Sendable {
+package final class AudioConverterCore: @unchecked Sendable {
   static let all = HandleTable<AudioConverterCore>()
 
   /// Held during the calls of C functions.
@@ -14,14 +14,14 @@ final class AudioConverterCore: @unchecked Sendable {
   private var isCalling = false
 
   /// The formats in force. `wanted` is the output format as requested.
-  private(set) var input: ConverterFormat
-  private(set) var output: ConverterFormat
+  package private(set) var input: ConverterFormat
+  package private(set) var output: ConverterFormat
   private var wanted: ConverterFormat
-  private(set) var stream: StreamConverter
+  package private(set) var stream: StreamConverter
   private(set) var options: StreamConverter.Options
 
   /// The values of the settable properties.
-  var settings: Settings
+  package var settings: Settings
 
   /// The data from the input callback that is not yet converted.
   private var given = StreamConverter.Source.nothing
@@ -57,7 +57,7 @@ final class AudioConverterCore: @unchecked Sendable {
     return .formatNotSupported("the \(side) is of no format that can be converted")
   }
 
-  init(_ input: ConverterFormat, _ output: ConverterFormat, _ settings: Settings = Settings())
+  package init(_ input: ConverterFormat, _ output: ConverterFormat, _ settings: Settings = Settings())
     throws(AudioConverterError)
   {
     self.settings = settings
@@ -79,7 +79,7 @@ final class AudioConverterCore: @unchecked Sendable {
     }
   }
 
-  func reset() throws(AudioConverterError) {
+  package func reset() throws(AudioConverterError) {
     given = .nothing
     generation += 1
     do throws(StreamConverter.Failure) { try stream.reset() } catch {

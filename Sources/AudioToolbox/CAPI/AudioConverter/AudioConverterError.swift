@@ -1,9 +1,9 @@
-import CAudioToolbox
-import Codecs
+package import CAudioToolbox
+package import Codecs
 import Logging
 
 /// The reason why a converter call fails. The text goes to the log, the code to the caller.
-enum AudioConverterError: PropertyFailure {
+package enum AudioConverterError: PropertyFailure {
   case badArgument(String)
   case noConverter
   case formatNotSupported(String)
@@ -26,7 +26,7 @@ enum AudioConverterError: PropertyFailure {
     .propertySize(id, size)
   }
 
-  init(_ failure: StreamConverter.Failure) {
+  package init(_ failure: StreamConverter.Failure) {
     switch failure {
     case .unsupported(let reason): self = .formatNotSupported(reason)
     case .inputRate(let rate): self = .inputRate(rate)
@@ -43,7 +43,7 @@ enum AudioConverterError: PropertyFailure {
     }
   }
 
-  var status: OSStatus {
+  package var status: OSStatus {
     switch self {
     case .badArgument, .noConverter, .propertyValue: kAudio_ParamError
     case .formatNotSupported: kAudioConverterErr_FormatNotSupported
@@ -61,7 +61,7 @@ enum AudioConverterError: PropertyFailure {
     }
   }
 
-  var reason: String {
+  package var reason: String {
     switch self {
     case .badArgument(let text), .formatNotSupported(let text), .inputSize(let text),
       .outputSize(let text), .system(let text), .badPacket(let text):

@@ -1,5 +1,5 @@
-import CAudioToolbox
-import Codecs
+package import CAudioToolbox
+package import Codecs
 import RealTime
 
 /// A property of a converter, and what the app passes with it.
@@ -253,28 +253,30 @@ struct AudioConverterProperty {
 
 extension AudioConverterCore {
   /// The values of the settable properties.
-  struct Settings: Equatable {
-    var complexity = UInt32(kAudioConverterSampleRateConverterComplexity_Mastering)
-    var quality = UInt32(kAudioConverterQuality_Max)
-    var codecQuality: UInt32 = kAudioConverterQuality_Medium
-    var cookie: [UInt8] = []
-    var bitRate: Int?
-    var bitRateMode: UInt32 = kAudioCodecBitRateControlMode_LongTermAverage
-    var variableQuality: UInt32 = 64
-    var primeMethod = UInt32(kConverterPrimeMethod_Normal)
+  package struct Settings: Equatable {
+    package var complexity = UInt32(kAudioConverterSampleRateConverterComplexity_Mastering)
+    package var quality = UInt32(kAudioConverterQuality_Max)
+    package var codecQuality: UInt32 = kAudioConverterQuality_Medium
+    package var cookie: [UInt8] = []
+    package var bitRate: Int?
+    package var bitRateMode: UInt32 = kAudioCodecBitRateControlMode_LongTermAverage
+    package var variableQuality: UInt32 = 64
+    package var primeMethod = UInt32(kConverterPrimeMethod_Normal)
     var leadingFrames = 0
     var trailingFrames = 0
-    var channelMap: [Int32]?
+    package var channelMap: [Int32]?
     var mixMap: [[Float]]?
-    var performsDownmix: UInt32 = 0
-    var dithering: UInt32 = 0
+    package var performsDownmix: UInt32 = 0
+    package var dithering: UInt32 = 0
     /// 0 selects the bit depth of the output.
     var ditherBits: UInt32 = 0
-    var inputLayout: ChannelLayout?
-    var outputLayout: ChannelLayout?
+    package var inputLayout: ChannelLayout?
+    package var outputLayout: ChannelLayout?
+
+    package init() {}
 
     /// Returns the converter options for streams with these channel counts.
-    func options(inputs: Int, outputs: Int) -> StreamConverter.Options {
+    package func options(inputs: Int, outputs: Int) -> StreamConverter.Options {
       var options = StreamConverter.Options()
       options.mix = mix(inputs: inputs, outputs: outputs)
       options.quality = resampling
@@ -327,7 +329,7 @@ extension AudioConverterCore {
   }
 
   /// Changes settings and applies them.
-  func change(_ body: (inout Settings) -> Void) throws(AudioConverterError) {
+  package func change(_ body: (inout Settings) -> Void) throws(AudioConverterError) {
     var new = settings
     body(&new)
     let wanted = new.options(
@@ -351,7 +353,7 @@ extension AudioConverterCore {
     return max(8192, min(format.framesPerPacket, 1 << 16) * format.channels * 4)
   }
 
-  var maximumOutputPacketBytes: Int {
+  package var maximumOutputPacketBytes: Int {
     output.bytesPerPacket > 0 ? output.bytesPerPacket : stream.encoder?.maximumPacketBytes ?? 0
   }
 
@@ -368,7 +370,7 @@ extension AudioConverterCore {
     return min(stream.outputCount(forInput: packets), 1 << 32) * maximumOutputPacketBytes
   }
 
-  var primeInfo: AudioConverterPrimeInfo {
+  package var primeInfo: AudioConverterPrimeInfo {
     if stream.encoder != nil {
       let frames = stream.encodedPriming
       return AudioConverterPrimeInfo(
@@ -379,7 +381,7 @@ extension AudioConverterCore {
     )
   }
 
-  func setPrimeInfo(_ info: AudioConverterPrimeInfo) throws(AudioConverterError) {
+  package func setPrimeInfo(_ info: AudioConverterPrimeInfo) throws(AudioConverterError) {
     // More than a second at every common rate: no codec or filter has as many frames.
     guard info.leadingFrames <= 1 << 20, info.trailingFrames <= 1 << 20 else {
       throw .propertyValue(kAudioConverterPrimeInfo, "\(info) is too long")
@@ -392,7 +394,7 @@ extension AudioConverterCore {
 
   /// The input channel of each output channel, or -1. A mix has no such map: then the channels map
   /// in order.
-  var channelMap: [Int32] {
+  package var channelMap: [Int32] {
     let (inputs, outputs) = (input.stream.channels, output.stream.channels)
     guard case .map(let map) = options.mix ?? .first(of: inputs, to: outputs) else {
       return (0..<outputs).map { $0 < inputs ? Int32($0) : -1 }
@@ -423,14 +425,14 @@ extension Codec {
   }
 
   /// The channel layouts that the codec encodes, one per channel count.
-  var encodedLayoutTags: [AudioChannelLayoutTag] {
+  package var encodedLayoutTags: [AudioChannelLayoutTag] {
     (1...min(8, encodedChannels)).filter { encodes(channels: $0) }.map {
       ChannelLayout(commonFor: $0).tag
     }
   }
 
   /// Returns all bit rates that the codec encodes at any of its sample rates, in ascending order.
-  func allEncodedBitRates(channels: Int) -> [Int] {
+  package func allEncodedBitRates(channels: Int) -> [Int] {
     let rates = encodedSampleRates.isEmpty ? [48000] : encodedSampleRates
     return Set(rates.flatMap { encodedBitRates(sampleRate: $0, channels: channels) }).sorted()
   }

@@ -1,7 +1,7 @@
 public import CAudioToolbox
 import Codecs
 import CoreFoundation
-import Files
+package import Files
 import Glibc
 import Logging
 import RealTime
@@ -34,7 +34,7 @@ struct OpenFile: Sendable {
 }
 
 /// The reason why a sound file call fails. The text goes to the log, the code to the caller.
-enum AudioFileFailure: PropertyFailure {
+package enum AudioFileFailure: PropertyFailure {
   case badArgument(String)
   case badPath(String)
   case badPermissions(Int8)
@@ -60,7 +60,7 @@ enum AudioFileFailure: PropertyFailure {
     .propertyTooLarge(size: size, room: room)
   }
 
-  var status: OSStatus {
+  package var status: OSStatus {
     switch self {
     case .badArgument, .badPermissions: kAudio_ParamError
     case .badPath: kAudio_BadFilePathError
@@ -77,7 +77,7 @@ enum AudioFileFailure: PropertyFailure {
     }
   }
 
-  var reason: String {
+  package var reason: String {
     switch self {
     case .badArgument(let text), .badPath(let text), .badFormat(let text), .noChunk(let text): text
     case .badPermissions(let number): "\(number) is no permission of a file"

@@ -1,8 +1,8 @@
-import CAudioToolbox
-import Files
+package import CAudioToolbox
+package import Files
 
 /// The reason why an ExtAudioFile call fails. The text goes to the log, the code to the caller.
-enum ExtAudioFileError: PropertyFailure {
+package enum ExtAudioFileError: PropertyFailure {
   case badArgument(String)
   case noFile
   case invalidProperty(ExtAudioFilePropertyID)
@@ -24,14 +24,14 @@ enum ExtAudioFileError: PropertyFailure {
     .propertySize(id, size)
   }
 
-  init(_ error: MediaError) {
+  package init(_ error: MediaError) {
     switch error {
     case .file(let error): self = .audioFile(.file(error))
     case .conversion(let error): self = .converter(AudioConverterError(error))
     }
   }
 
-  var status: OSStatus {
+  package var status: OSStatus {
     switch self {
     case .badArgument, .noFile: kAudio_ParamError
     case .invalidProperty: kExtAudioFileError_InvalidProperty
@@ -50,7 +50,7 @@ enum ExtAudioFileError: PropertyFailure {
     }
   }
 
-  var reason: String {
+  package var reason: String {
     switch self {
     case .badArgument(let text), .channels(let text), .order(let text), .format(let text): text
     case .noFile: "there is no such file open"

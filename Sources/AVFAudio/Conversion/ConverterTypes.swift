@@ -1,0 +1,91 @@
+import AudioToolbox
+public import Foundation
+
+/// What the input block of a converter has done.
+public enum AVAudioConverterInputStatus: Int, Sendable {
+  /// It returns a buffer.
+  case haveData = 0
+  /// It has no sound at present.
+  case noDataNow = 1
+  /// The stream has ended.
+  case endOfStream = 2
+}
+
+/// What a converter has done.
+public enum AVAudioConverterOutputStatus: Int, Sendable {
+  /// The output is full, or has the last of the stream.
+  case haveData = 0
+  /// The input block had no sound. The output has what could be converted.
+  case inputRanDry = 1
+  /// The stream has ended, and the output is empty.
+  case endOfStream = 2
+  /// The conversion failed.
+  case error = 3
+}
+
+/// What a sample rate converter takes to precede the stream.
+public enum AVAudioConverterPrimeMethod: Int, Sendable {
+  /// The stream's own first frames, as many as `primeInfo` says.
+  case pre = 0
+  /// Silence.
+  case normal = 1
+  /// Silence, which the output begins with as latency.
+  case none = 2
+}
+
+/// Frames of priming before a stream, and of padding behind it.
+public struct AVAudioConverterPrimeInfo: Hashable, Sendable {
+  /// Frames before the stream.
+  public var leadingFrames: AVAudioFrameCount
+  /// Frames behind the stream.
+  public var trailingFrames: AVAudioFrameCount
+
+  /// Creates the numbers.
+  public init(leadingFrames: AVAudioFrameCount = 0, trailingFrames: AVAudioFrameCount = 0) {
+    self.leadingFrames = leadingFrames
+    self.trailingFrames = trailingFrames
+  }
+}
+
+/// A block that gives a converter its input: the number of packets that it can use, and the status to set.
+public typealias AVAudioConverterInputBlock = (
+  _ inNumberOfPackets: AVAudioPacketCount,
+  _ outStatus: UnsafeMutablePointer<AVAudioConverterInputStatus>
+) -> AVAudioBuffer?
+
+/// A pointer to where an error is to be put, as Foundation has it on Apple's systems.
+public typealias NSErrorPointer = UnsafeMutablePointer<NSError?>?
+
+/// A sample rate converter of moderate quality.
+public let AVSampleRateConverterAlgorithm_Normal = "AVSampleRateConverterAlgorithm_Normal"
+/// The best sample rate converter, which converters use at first.
+public let AVSampleRateConverterAlgorithm_Mastering = "AVSampleRateConverterAlgorithm_Mastering"
+/// A sample rate converter without pre-ringing.
+public let AVSampleRateConverterAlgorithm_MinimumPhase =
+  "AVSampleRateConverterAlgorithm_MinimumPhase"
+
+/// The algorithms and strategies, and their numbers in the C API.
+enum ConverterNames {
+  static let algorithms = [
+    (AVSampleRateConverterAlgorithm_Normal, kAudioConverterSampleRateConverterComplexity_Normal),
+    (
+      AVSampleRateConverterAlgorithm_Mastering,
+      kAudioConverterSampleRateConverterComplexity_Mastering
+    ),
+    (
+      AVSampleRateConverterAlgorithm_MinimumPhase,
+      kAudioConverterSampleRateConverterComplexity_MinimumPhase
+    ),
+  ].map { ($0.0, UInt32($0.1)) }
+
+  /// Returns the bit rate mode of a strategy; nil if there is no such strategy.
+  static func bitRateMode(_ strategy: String) -> UInt32? {
+    switch strategy {
+    case AVAudioBitRateStrategy_Variable: kAudioCodecBitRateControlMode_Variable
+    case AVAudioBitRateStrategy_Constant, AVAudioBitRateStrategy_LongTermAverage,
+      AVAudioBitRateStrategy_VariableConstrained:
+      kAudioCodecBitRateControlMode_LongTermAverage
+    default: nil
+    }
+  }
+}
