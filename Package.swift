@@ -390,6 +390,9 @@ let package = Package(
         "Hardware", "RealTime", "TestSupport",
       ],
       path: "Tests/Unit/AudioToolboxTests", swiftSettings: relaxed),
+    .testTarget(
+      name: "AVFAudioTests", dependencies: ["AVFAudio", "AVFoundation", "TestSupport"],
+      path: "Tests/API/AVFAudioTests", exclude: ["members.md"], swiftSettings: relaxed),
     // A program written for Apple's systems, word for word.
     .executableTarget(
       name: "swift-client", dependencies: ["AudioToolbox", "CoreFoundation"],

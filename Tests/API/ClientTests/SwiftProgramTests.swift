@@ -9,8 +9,8 @@ import Testing
   static let programs =
     [SwiftProgram("recorder", modes: [5]), SwiftProgram("sine", modes: [5])]
     + [
-      "converter", "devices", "extconverter", "graphplayer", "listeners", "offline", "player",
-      "streamparser", "tap",
+      "converter", "devices", "extconverter", "graphplayer", "listeners", "normalizer", "offline",
+      "player", "streamparser", "tap", "transcoder",
     ].map { SwiftProgram($0) }
 
   private func run(_ name: String, _ arguments: [String], on server: (any PeerServer)? = nil) throws
@@ -38,14 +38,14 @@ import Testing
       let names = try #require(FileManager.default.enumerator(atPath: headers.path))
         .compactMap { $0 as? String }
       let modules = names.filter { $0.hasSuffix(".swiftmodule") && $0.contains("/") }
-      #expect(modules.count == 5)
+      #expect(modules.count == 7)
       for name in modules {
         try FileManager.default.removeItem(at: headers.appendingPathComponent(name))
       }
       let checked = try TestSupport.run(
         SwiftToolchain().tool("swiftc"),
         [
-          "-typecheck", SwiftProgram("player").source.path, "-I", headers.path,
+          "-typecheck", SwiftProgram("transcoder").source.path, "-I", headers.path,
           "-module-cache-path", folder.appendingPathComponent("cache").path,
         ])
       #expect(checked.status == 0, "\(checked.errors)")
@@ -181,6 +181,29 @@ import Testing
         "\(parsed)")
       let missing = try run("streamparser", [folder.appendingPathComponent("none.wav").path])
       #expect(missing.output.hasPrefix("Error: ") && missing.status == 1, "\(missing)")
+    }
+  }
+
+  @Test func theClassesReadAndWriteTheSameSound() throws {
+    try withSound { folder, sound, wave, coded in
+      let peak = sound.joined().map(abs).max()!
+      let file = folder.appendingPathComponent("normalized.wav").path
+      for source in [wave, coded] {
+        let result = try run("normalizer", [source, file])
+        let words = String(
+          format: "%.3f seconds, peak %.3f\n", Double(sound[0].count) / 48000, peak)
+        #expect(result.output == words && result.status == 0, "\(result)")
+        let heard = try Sounds.sound(of: file)
+        #expect(try difference(heard, sound.scaled(by: 0.5 / peak)) == nil)
+      }
+      let frames = Int((Double(sound[0].count) / 3).rounded())
+      let speech = folder.appendingPathComponent("speech.wav").path
+      let result = try run("transcoder", [coded, speech])
+      #expect(result.output == "Transcoded to \(frames) frames\n", "\(result)")
+      #expect(try Sounds.sound(of: speech).map(\.count) == [frames])
+      let missing = folder.appendingPathComponent("none.wav").path
+      let error = try run("transcoder", [missing, speech])
+      #expect(error.output.contains(missing) && error.status == 1, "\(error)")
     }
   }
 

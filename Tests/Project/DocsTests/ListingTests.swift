@@ -131,7 +131,10 @@ import Testing
         func hasWorked(_ status: OSStatus) -> Bool { status == noErr }
         let code = CFSwapInt32HostToBig(1)
         """
-      let modules = ["AudioToolbox", "AudioUnit", "CoreAudio", "CoreAudioTypes", "CoreFoundation"]
+      let modules = [
+        "AVFAudio", "AVFoundation", "AudioToolbox", "AudioUnit", "CoreAudio", "CoreAudioTypes",
+        "CoreFoundation",
+      ]
       let imports = modules.map {
         "import \($0)\n#if !canImport(\($0))\n#error(\"\($0)\")\n#endif\n"
       }

@@ -57,7 +57,9 @@ package final class AudioConverterCore: @unchecked Sendable {
     return .formatNotSupported("the \(side) is of no format that can be converted")
   }
 
-  package init(_ input: ConverterFormat, _ output: ConverterFormat, _ settings: Settings = Settings())
+  package init(
+    _ input: ConverterFormat, _ output: ConverterFormat, _ settings: Settings = Settings()
+  )
     throws(AudioConverterError)
   {
     self.settings = settings
