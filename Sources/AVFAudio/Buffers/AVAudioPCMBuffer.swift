@@ -73,16 +73,20 @@ open class AVAudioPCMBuffer: AVAudioBuffer {
   }
 
   /// The number of valid frames, 0 at first. A number above the capacity ends the program.
-  public var frameLength: AVAudioFrameCount = 0 {
-    didSet {
-      guard frameLength <= frameCapacity else {
+  public var frameLength: AVAudioFrameCount {
+    get { validFrames }
+    // An observer would not see what initialisers in extensions of the app set.
+    set {
+      guard newValue <= frameCapacity else {
         refuse(
-          "AVAudioPCMBuffer.frameLength: \(frameLength) frames do not fit a capacity of \(frameCapacity)"
+          "AVAudioPCMBuffer.frameLength: \(newValue) frames do not fit a capacity of \(frameCapacity)"
         )
       }
-      unsafe setValidBytes(frameLength * format.streamDescription.pointee.mBytesPerFrame)
+      validFrames = newValue
+      unsafe setValidBytes(newValue * format.streamDescription.pointee.mBytesPerFrame)
     }
   }
+  private var validFrames: AVAudioFrameCount = 0
 
   private func samples<Sample>(
     _ format: AVAudioCommonFormat

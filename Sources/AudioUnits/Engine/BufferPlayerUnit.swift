@@ -54,6 +54,7 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
     var nextID: UInt64 = 1
     var stops: UInt32 = 0
     var commands: UInt32 = 0
+    var halts: UInt8 = 0
     /// Sounds that wait for a part of a file before them.
     var waiting: [ScheduledSound] = []
     /// Changes whenever the sounds that wait are dropped.
@@ -204,7 +205,8 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
   package func halt() {
     queue.withLock { queue in
       queue.hasClock = false
-      send(.halt, &queue)
+      queue.halts &+= 1
+      send(.pause, &queue)
       unsafe memory.player.pointee.clearClock()
     }
   }
@@ -213,7 +215,8 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
     queue.commands = (queue.commands + 1) & 0xFF_FFFF
     unsafe memory.player.pointee.send(
       PlayerCommand(
-        kind, number: queue.commands, stops: queue.stops & 0xFF_FFFF, moment: moment))
+        kind, number: queue.commands, stops: queue.stops & 0xFF_FFFF, halts: queue.halts,
+        moment: moment))
   }
 
   /// True from `play` on until the clock is held.

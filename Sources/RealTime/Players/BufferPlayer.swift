@@ -14,6 +14,7 @@ package struct BufferPlayerState: BitwiseCopyable {
   /// The latest command that was followed, and how often the player was stopped before it.
   var command: UInt32 = 0
   var stops: UInt32 = 0
+  var halts: UInt8 = 0
   var isRunning = false
   /// The moment from which the clock runs; nil once it does.
   var start: PlayerStart?
@@ -180,9 +181,13 @@ package struct BufferPlayer: ~Copyable {
     guard unsafe command.number != state.pointee.command else { return }
     unsafe state.pointee.command = command.number
     guard unsafe command.stops == state.pointee.stops else { return }
+    if unsafe command.halts != state.pointee.halts {
+      unsafe state.pointee.halts = command.halts
+      unsafe state.pointee.isRunning = false
+      unsafe state.pointee.position = 0
+    }
     guard let start = command.start else {
       unsafe state.pointee.isRunning = false
-      if command.halts { unsafe state.pointee.position = 0 }
       return
     }
     // A clock that runs goes on.

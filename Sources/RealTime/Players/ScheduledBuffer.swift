@@ -91,21 +91,22 @@ package struct PlayerCommand: BitwiseCopyable, Equatable, Sendable {
     case play, playAtSample, playAtHost
     /// Holds the clock.
     case pause
-    /// Holds the clock, which begins anew with the next `play`.
-    case halt
   }
   let kind: UInt8
   /// Distinguishes a command from the one before.
   let number: UInt32
   /// How often the player was stopped before.
   let stops: UInt32
+  /// How often the clock was set to 0 before, of which 8 bits count.
+  let halts: UInt8
   /// Bits of a sample time, or a host time in nanoseconds.
   let moment: UInt64
 
-  package init(_ kind: Kind, number: UInt32, stops: UInt32, moment: UInt64 = 0) {
+  package init(_ kind: Kind, number: UInt32, stops: UInt32, halts: UInt8, moment: UInt64 = 0) {
     self.kind = kind.rawValue
     self.number = number
     self.stops = stops
+    self.halts = halts
     self.moment = moment
   }
 
@@ -113,7 +114,8 @@ package struct PlayerCommand: BitwiseCopyable, Equatable, Sendable {
   var words: WordPair {
     @_noLocks get {
       WordPair(
-        first: UInt(kind) | UInt(number & 0xFF_FFFF) &<< 8 | UInt(stops & 0xFF_FFFF) &<< 32,
+        first: UInt(kind) | UInt(number & 0xFF_FFFF) &<< 8 | UInt(stops & 0xFF_FFFF) &<< 32
+          | UInt(halts) &<< 56,
         second: UInt(moment))
     }
   }
@@ -122,6 +124,7 @@ package struct PlayerCommand: BitwiseCopyable, Equatable, Sendable {
     kind = UInt8(truncatingIfNeeded: words.first)
     number = UInt32(truncatingIfNeeded: words.first &>> 8) & 0xFF_FFFF
     stops = UInt32(truncatingIfNeeded: words.first &>> 32) & 0xFF_FFFF
+    halts = UInt8(truncatingIfNeeded: words.first &>> 56)
     moment = UInt64(words.second)
   }
 
@@ -136,6 +139,4 @@ package struct PlayerCommand: BitwiseCopyable, Equatable, Sendable {
       }
     }
   }
-  /// True for the command that begins the clock anew.
-  var halts: Bool { @_noLocks get { kind == 5 } }
 }

@@ -50,7 +50,7 @@ package struct TapRing: ~Copyable {
       lost.add(UInt64(frames), ordering: .relaxed)
     }
     let count = untold.load(ordering: .relaxed) &+ frames
-    untold.store(count >= interval ? 0 : count, ordering: .relaxed)
+    untold.store(count >= interval ? count % interval : count, ordering: .relaxed)
     if count >= interval { unsafe cue_rt_signal_post(signal) }
   }
 

@@ -189,6 +189,9 @@ import Testing
     _ = try renderer.render(200)
     bench.unit.halt()
     #expect(try renderer.render(200)[0] == silence(200))
+    // Without a render between.
+    bench.unit.play(.nextRender)
+    bench.unit.halt()
     bench.unit.play(.nextRender)
     #expect(try renderer.render(500)[0] == ramp(1200, 400) + silence(100))
     #expect(bench.unit.clock?.frame == 0)
