@@ -59,26 +59,35 @@ open class AVAudioCompressedBuffer: AVAudioBuffer {
   deinit { unsafe packetDescriptions?.deallocate() }
 
   /// The number of packets in the buffer, 0 at first. A number above the capacity ends the program.
-  public var packetCount: AVAudioPacketCount = 0 {
-    didSet {
-      guard packetCount > packetCapacity else { return }
-      refuse(
-        "AVAudioCompressedBuffer.packetCount: \(packetCount) packets do not fit a capacity of \(packetCapacity)"
-      )
+  public var packetCount: AVAudioPacketCount {
+    get { packets }
+    set {
+      guard newValue <= packetCapacity else {
+        refuse(
+          "AVAudioCompressedBuffer.packetCount: \(newValue) packets do not fit a capacity of \(packetCapacity)"
+        )
+      }
+      packets = newValue
     }
   }
 
   /// The bytes of the packets in the buffer, 0 at first. A number above the capacity ends the program.
-  public var byteLength: UInt32 = 0 {
-    didSet {
-      guard byteLength <= byteCapacity else {
+  public var byteLength: UInt32 {
+    get { bytes }
+    set {
+      guard newValue <= byteCapacity else {
         refuse(
-          "AVAudioCompressedBuffer.byteLength: \(byteLength) bytes do not fit a capacity of \(byteCapacity)"
+          "AVAudioCompressedBuffer.byteLength: \(newValue) bytes do not fit a capacity of \(byteCapacity)"
         )
       }
-      setValidBytes(byteLength)
+      bytes = newValue
+      setValidBytes(newValue)
     }
   }
+
+  // Initialisers of programs do not call observers: the two are computed.
+  private var packets: AVAudioPacketCount = 0
+  private var bytes: UInt32 = 0
 
   /// The packets in the buffer. They are valid as long as this object is.
   var source: StreamConverter.Source {

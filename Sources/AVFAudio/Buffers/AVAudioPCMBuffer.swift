@@ -74,19 +74,20 @@ open class AVAudioPCMBuffer: AVAudioBuffer {
 
   /// The number of valid frames, 0 at first. A number above the capacity ends the program.
   public var frameLength: AVAudioFrameCount {
-    get { validFrames }
-    // An observer would not see what initialisers in extensions of the app set.
+    get { length }
     set {
       guard newValue <= frameCapacity else {
         refuse(
           "AVAudioPCMBuffer.frameLength: \(newValue) frames do not fit a capacity of \(frameCapacity)"
         )
       }
-      validFrames = newValue
+      length = newValue
       unsafe setValidBytes(newValue * format.streamDescription.pointee.mBytesPerFrame)
     }
   }
-  private var validFrames: AVAudioFrameCount = 0
+
+  /// Initialisers of programs do not call observers: `frameLength` is computed.
+  private var length: AVAudioFrameCount = 0
 
   private func samples<Sample>(
     _ format: AVAudioCommonFormat

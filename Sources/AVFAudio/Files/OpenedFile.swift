@@ -90,7 +90,7 @@ struct OpenedFile {
       throw AudioSettings.Fault(
         reason: "a layout of \(layout.channels) channels does not fit \(format.channels)")
     }
-    let layout = AVAudioChannelLayout(layout)
+    let layout = layout.telling.map { AVAudioChannelLayout($0) }
     guard
       let processing = AVAudioFormat(
         common, sampleRate: format.sampleRate, channels: UInt32(format.channels),

@@ -1,24 +1,25 @@
 public import AudioToolbox
 public import Foundation
 
+extension ChannelLayout {
+  /// The layout; nil for mono and stereo, which say no more than the number of channels.
+  var telling: ChannelLayout? {
+    channels <= 2 && self == ChannelLayout(channels: channels) ? nil : self
+  }
+}
+
 /// The roles of the channels of a format.
 @safe
 open class AVAudioChannelLayout: NSObject, NSSecureCoding, @unchecked Sendable {
   let value: ChannelLayout
-  /// The layout as a C structure. It is valid as long as this object is.
+  /// The layout as a C structure. It stays valid.
   public let layout: UnsafePointer<AudioChannelLayout>
 
   package init(_ value: ChannelLayout) {
     self.value = value
-    let bytes = value.bytes
-    let memory = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: bytes.count, alignment: MemoryLayout<AudioChannelLayout>.alignment)
-    unsafe memory.copyBytes(from: bytes)
-    unsafe layout = UnsafePointer(
-      memory.baseAddress!.assumingMemoryBound(to: AudioChannelLayout.self))
+    unsafe layout = LastingBytes.address(of: value.bytes)
+      .assumingMemoryBound(to: AudioChannelLayout.self)
   }
-
-  deinit { unsafe UnsafeMutablePointer(mutating: layout).deallocate() }
 
   /// Creates the layout of a tag; nil for a tag that needs a bitmap or descriptions, or has no channels.
   public convenience init?(layoutTag: AudioChannelLayoutTag) {

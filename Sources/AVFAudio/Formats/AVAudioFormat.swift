@@ -24,7 +24,7 @@ public enum AVAudioCommonFormat: UInt, Sendable {
 open class AVAudioFormat: NSObject, NSSecureCoding, @unchecked Sendable {
   /// Nil for the format of what is not there, with 0 Hz and 0 channels.
   package let format: ConverterFormat?
-  /// The format as a C structure. It is valid as long as this object is.
+  /// The format as a C structure. It stays valid.
   public let streamDescription: UnsafePointer<AudioStreamBasicDescription>
   /// The roles of the channels; nil if they are not known.
   public let channelLayout: AVAudioChannelLayout?
@@ -39,14 +39,12 @@ open class AVAudioFormat: NSObject, NSSecureCoding, @unchecked Sendable {
     if case .pcm = format?.stream, !isInterleaved {
       description.mFormatFlags |= kAudioFormatFlagIsNonInterleaved
     }
-    let memory = UnsafeMutablePointer<AudioStreamBasicDescription>.allocate(capacity: 1)
-    unsafe memory.initialize(to: description)
-    unsafe streamDescription = UnsafePointer(memory)
+    let bytes = unsafe withUnsafeBytes(of: &description) { unsafe [UInt8]($0) }
+    unsafe streamDescription = LastingBytes.address(of: bytes)
+      .assumingMemoryBound(to: AudioStreamBasicDescription.self)
     channelLayout = layout
     self.cookie = Mutex(cookie)
   }
-
-  deinit { unsafe UnsafeMutablePointer(mutating: streamDescription).deallocate() }
 
   /// The format of what is not there: 0 Hz and 0 channels.
   package static let absent = AVAudioFormat(nil, isInterleaved: false, nil, cookie: nil)
@@ -147,10 +145,11 @@ open class AVAudioFormat: NSObject, NSSecureCoding, @unchecked Sendable {
   /// types or missing, or above two channels without `AVChannelLayoutKey`.
   public convenience init?(settings: [String: Any]) {
     let settings = AudioSettings(settings)
-    guard let description = try? settings.streamDescription(isInFile: false),
-      let layout = try? settings.layout
-    else { return nil }
-    self.init(description, layout)
+    do {
+      self.init(try settings.streamDescription(isInFile: false), try settings.layout)
+    } catch {
+      return nil
+    }
   }
 
   private static func description(
@@ -229,10 +228,7 @@ open class AVAudioFormat: NSObject, NSSecureCoding, @unchecked Sendable {
   // MARK: Equality
 
   /// The layout, unless it says no more than the number of channels.
-  var tellingLayout: ChannelLayout? {
-    guard let value = channelLayout?.value else { return nil }
-    return value.channels <= 2 && value == ChannelLayout(channels: value.channels) ? nil : value
-  }
+  var tellingLayout: ChannelLayout? { channelLayout?.value.telling }
 
   /// Returns true for a format with the same samples. One channel is the same interleaved or not; a layout of mono
   /// or stereo is the same as none.
@@ -284,10 +280,12 @@ open class AVAudioFormat: NSObject, NSSecureCoding, @unchecked Sendable {
     guard let bytes = coder.decodeObject(of: NSData.self, forKey: Self.keys.description),
       bytes.length == MemoryLayout<AudioStreamBasicDescription>.size
     else { return nil }
+    func object<Object: NSObject & NSCoding>(_ type: Object.Type, _ key: String) -> Object? {
+      coder.containsValue(forKey: key) ? coder.decodeObject(of: type, forKey: key) : nil
+    }
     self.init(
       unsafe bytes.bytes.loadUnaligned(as: AudioStreamBasicDescription.self),
-      coder.decodeObject(of: AVAudioChannelLayout.self, forKey: Self.keys.layout),
-      cookie: coder.decodeObject(of: NSData.self, forKey: Self.keys.cookie)
-        .map { Data(referencing: $0) })
+      object(AVAudioChannelLayout.self, Self.keys.layout),
+      cookie: object(NSData.self, Self.keys.cookie).map { Data(referencing: $0) })
   }
 }

@@ -73,6 +73,7 @@ import Testing
         try #require($0 as? AVAudioPCMBuffer)
       }
       buffer.floatChannelData![1][10] = 9
+      #expect(sizes(buffer.audioBufferList)[0] == (format == nil ? 1200 : 2400))
       for copy in copies {
         #expect(copy.channels == sound && copy.frameCapacity == 500 && copy.format == buffer.format)
       }

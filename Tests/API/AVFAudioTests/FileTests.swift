@@ -302,11 +302,15 @@ import Testing
         file.close()
         #expect(!file.isOpen && file.length == 3000)
         #expect(try read(url)[0].count == 3000)
-        #expect(try failure { try file.write(from: AVAudioPCMBuffer(noise(1))) }.code == -66569)
+        #expect(
+          try failure { try file.write(from: AVAudioPCMBuffer(noise(1))) }.code
+            == Int(kExtAudioFileError_InvalidOperationOrder))
         let reading = try AVAudioFile(forReading: url)
         reading.close()
         let buffer = AVAudioPCMBuffer(noise(1))
-        #expect(try failure { try reading.read(into: buffer) }.code == -66569)
+        #expect(
+          try failure { try reading.read(into: buffer) }.code
+            == Int(kExtAudioFileError_InvalidOperationOrder))
         #expect(reading.length == 3000)
       }
     }
@@ -425,11 +429,15 @@ import Testing
         #expect(error.code == -50 && error.localizedDescription.contains(url.path))
       }
       let buffer = AVAudioPCMBuffer(noise(10))
-      #expect(try failure { try file.read(into: buffer) }.code == -66569)
+      #expect(
+        try failure { try file.read(into: buffer) }.code
+          == Int(kExtAudioFileError_InvalidOperationOrder))
       try file.write(from: buffer)
       file.close()
       let reading = try AVAudioFile(forReading: url)
-      #expect(try failure { try reading.write(from: buffer) }.code == -66569)
+      #expect(
+        try failure { try reading.write(from: buffer) }.code
+          == Int(kExtAudioFileError_InvalidOperationOrder))
       let mono = AVAudioPCMBuffer(noise(10, channels: 1))
       #expect(try failure { try reading.read(into: mono) }.code == -50)
     }

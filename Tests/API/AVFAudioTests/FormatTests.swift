@@ -17,6 +17,17 @@ import Testing
     #expect("\(format)".contains("2 ch") && "\(format)".contains("deinterleaved"))
   }
 
+  @Test func pointersStayValid() throws {
+    func format(_ rate: Double) -> UnsafePointer<AudioStreamBasicDescription> {
+      AVAudioFormat(standardFormatWithSampleRate: rate, channels: 1)!.streamDescription
+    }
+    let (first, second) = (format(12345), format(23456))
+    #expect(first.pointee.mSampleRate == 12345 && second.pointee.mSampleRate == 23456)
+    #expect(format(12345) == first)
+    let layout = AVAudioChannelLayout(layoutTag: kAudioChannelLayoutTag_AAC_6_0)!.layout
+    #expect(layout.pointee.mChannelLayoutTag == kAudioChannelLayoutTag_AAC_6_0)
+  }
+
   @Test func aFormatThatCannotBeIsNil() {
     for rate in [0, -1, .nan, .infinity, 1e9] {
       #expect(AVAudioFormat(standardFormatWithSampleRate: rate, channels: 2) == nil)

@@ -30,6 +30,7 @@ import Testing
   /// The members of each public name; an initialiser has its labels.
   private static let declared: [String: Set<String>] = {
     var declared: [String: Set<String>] = [:]
+    var types: Set<String> = []
     for source in ["Sources/AVFAudio", "Sources/AVFoundation"].flatMap({ Self.sources(in: $0) }) {
       var type: String?
       for line in joined(source) {
@@ -37,22 +38,22 @@ import Testing
           of: #/^(?:@\w+ )*(?:public|open) (?:class|struct|enum|protocol) (\w+)/#)
         {
           type = String(found.1)
-          declared[type!, default: []] = declared[type!] ?? []
+          types.insert(type!)
         } else if let found = line.firstMatch(of: #/^extension (\w+)/#) {
           type = String(found.1)
         } else if let found = line.firstMatch(of: #/^public (?:let|typealias) (\w+)/#) {
-          declared[String(found.1)] = []
-        } else if let type, declared[type] != nil,
+          types.insert(String(found.1))
+        } else if let type,
           let found = line.firstMatch(
             of:
               #/^  (?:@\w+ )*(?:public|open) (?:\w+ )*?(?:(?:var|let|func) (\w+)|init\??\((.*))/#)
         {
-          declared[type]!.insert(
+          declared[type, default: []].insert(
             found.1.map(String.init) ?? "init(\(labels(of: found.2 ?? "")):)")
         }
       }
     }
-    return declared
+    return Dictionary(uniqueKeysWithValues: types.map { ($0, declared[$0] ?? []) })
   }()
 
   /// The lines of a source without comments; a list of parameters is on one line.
