@@ -170,10 +170,10 @@ let package = Package(
     .target(
       name: "AVFAudio",
       dependencies: [
-        "AudioToolbox", "Codecs", "Files", "RealTime", "System", "Timeline",
+        "AudioToolbox", "AudioUnits", "CRealTime", "Codecs", "Files", "RealTime", "System",
+        "Timeline",
         .product(name: "Logging", package: "swift-log"),
-      ],
-      swiftSettings: strict),
+      ], swiftSettings: strict),
     .target(name: "AVFoundation", dependencies: ["AVFAudio"], swiftSettings: strict),
     .target(
       name: "Sessions",

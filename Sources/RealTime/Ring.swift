@@ -218,3 +218,15 @@ package struct PortNumberRing: ~Copyable {
   /// Removes and returns the oldest number; nil if the ring is empty. Consumer only.
   package func pop() -> UInt32? { ring.pop() }
 }
+
+/// Ring of the pieces in a `TapRing`. The thread that renders is the producer.
+package struct TapRecordRing: ~Copyable {
+  private let ring: Ring<TapRecord>
+  package init(slots: UnsafeMutableBufferPointer<TapRecord>) { unsafe ring = Ring(slots: slots) }
+  /// Appends a record; false if the ring is full. Producer only.
+  @_noLocks func push(_ record: TapRecord) -> Bool { ring.push(record) }
+  /// Removes and returns the oldest record; nil if the ring is empty. Consumer only.
+  package func pop() -> TapRecord? { ring.pop() }
+  /// Returns the number of free slots. Producer only.
+  @_noLocks func room() -> Int { ring.room() }
+}

@@ -14,10 +14,7 @@ final class PlayerMemory: @unchecked Sendable {
   private let signal: UnsafeMutablePointer<cue_signal>
   private let state: UnsafeMutablePointer<PlayerState>
   private let slices: UnsafeMutablePointer<PlayerSlice>
-  private let list: UnsafeMutablePointer<cue_buffer_list>
-  private let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
-  /// A plane for channels without one.
-  private let nothing: UnsafeMutablePointer<Float>
+  private let reader = SliceReaderMemory()
 
   private struct Control {
     var nextID: UInt64 = 1
@@ -27,8 +24,6 @@ final class PlayerMemory: @unchecked Sendable {
     var isOver = false
   }
   private let control = Mutex(Control())
-  private static var mostChannels: Int { 64 }
-
   init() {
     // A slice has at most two events: its beginning and its end.
     unsafe requestSlots = .allocate(capacity: SlicePlayer.capacity)
@@ -43,23 +38,16 @@ final class PlayerMemory: @unchecked Sendable {
     unsafe state = .allocate(capacity: 1)
     unsafe state.initialize(to: PlayerState())
     unsafe slices = .allocate(capacity: SlicePlayer.capacity)
-    unsafe list = BufferMemory.allocateList(buffers: Self.mostChannels)
-    unsafe planes = .allocate(capacity: Self.mostChannels)
-    unsafe nothing = .allocate(capacity: 1)
-    unsafe planes.initialize(repeating: nothing, count: Self.mostChannels)
     unsafe player = .allocate(capacity: 1)
     unsafe player.initialize(
       to: SlicePlayer(
         requests: requests, events: events, signal: signal, state: state, slices: slices,
-        list: list, planes: planes))
+        reader: reader.reader))
   }
 
   deinit {
     unsafe player.deinitialize(count: 1)
     unsafe player.deallocate()
-    unsafe planes.deallocate()
-    unsafe nothing.deallocate()
-    unsafe list.deallocate()
     unsafe slices.deallocate()
     unsafe state.deallocate()
     unsafe cue_signal_destroy(signal)
@@ -124,6 +112,31 @@ final class PlayerMemory: @unchecked Sendable {
       }
       if control.withLock({ $0.isOver }) { return }
     }
+  }
+}
+
+/// Memory of a `SliceReader`.
+@safe
+final class SliceReaderMemory: @unchecked Sendable {
+  let reader: SliceReader
+  private let list: UnsafeMutablePointer<cue_buffer_list>
+  private let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+  /// A plane for channels without one.
+  private let nothing: UnsafeMutablePointer<Float>
+  private static var mostChannels: Int { 64 }
+
+  init() {
+    unsafe list = BufferMemory.allocateList(buffers: Self.mostChannels)
+    unsafe planes = .allocate(capacity: Self.mostChannels)
+    unsafe nothing = .allocate(capacity: 1)
+    unsafe planes.initialize(repeating: nothing, count: Self.mostChannels)
+    reader = unsafe SliceReader(list, planes)
+  }
+
+  deinit {
+    unsafe planes.deallocate()
+    unsafe nothing.deallocate()
+    unsafe list.deallocate()
   }
 }
 

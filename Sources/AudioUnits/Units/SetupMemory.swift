@@ -15,6 +15,7 @@ final class SetupMemory: @unchecked Sendable {
   private let owner: AnyObject?
   /// The units before this one stay as long as a render may ask them.
   private let sources: [Unit]
+  private let taps: [OutputTap]
   /// The longest delay of the inputs' sample rate converters in seconds.
   let delaySeconds: Double
 
@@ -46,11 +47,12 @@ final class SetupMemory: @unchecked Sendable {
     }
     self.parts = parts
     self.sources = sources
+    taps = all.compactMap(\.tap)
     owner = kernel.owner
     delaySeconds = parts.map(\.delaySeconds).max() ?? 0
     unsafe buses = .allocate(capacity: max(1, all.count))
     for (i, bus) in all.enumerated() {
-      unsafe (buses + i).initialize(to: parts[i].bus(bus.source))
+      unsafe (buses + i).initialize(to: parts[i].bus(bus.source, bus.tap))
     }
     unsafe notifies = .allocate(capacity: max(1, state.notifies.count))
     for (i, notify) in state.notifies.enumerated() {
@@ -156,7 +158,7 @@ private final class BusMemory: @unchecked Sendable {
   }
 
   /// The bus as renders see it.
-  func bus(_ source: Unit.Source) -> UnitBus {
+  func bus(_ source: Unit.Source, _ tap: OutputTap?) -> UnitBus {
     var unitSource = UnitSource()
     switch source {
     case .none: break
@@ -175,6 +177,6 @@ private final class BusMemory: @unchecked Sendable {
       delaySeconds: delaySeconds,
       keepsSpeed: converter?.keepsSpeed ?? true,
       sourcePlanes: sourcePointers, resampling: resampling,
-      rate: shape.rate, ring: ring)
+      rate: shape.rate, ring: ring, tap: tap?.ring)
   }
 }

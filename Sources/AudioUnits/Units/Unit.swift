@@ -18,6 +18,8 @@ package class Unit: @unchecked Sendable {
     package var name: String?
     /// The bytes of a channel layout that the app has set.
     package var layout: [UInt8] = []
+    /// Hears what an output gives.
+    var tap: OutputTap?
   }
 
   /// The supplier of an input: nothing, a render callback of the app, or an output of another unit.

@@ -30,17 +30,18 @@ package struct SampleTap: ~Copyable {
   ///
   /// - Parameter isSpread: True if a single channel plays through two ports: the louder sample of each
   ///   frame is taken.
-  @_noLocks borrowing func write(
+  /// - Returns: False if the ring has no room for all of them.
+  @_noLocks @discardableResult borrowing func write(
     _ planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, from first: Int, to end: Int,
     isSpread: Bool
-  ) {
+  ) -> Bool {
     let count = end &- first
-    if count <= 0 { return }
+    if count <= 0 { return true }
     let begin = written.load(ordering: .relaxed)
     let used = Int(truncatingIfNeeded: begin &- taken.load(ordering: .acquiring))
     guard count <= capacity &- used, let memory = unsafe samples.baseAddress else {
       dropped.add(UInt64(count), ordering: .relaxed)
-      return
+      return false
     }
     let mask = capacity &- 1
     let position = Int(truncatingIfNeeded: begin) & mask
@@ -58,6 +59,7 @@ package struct SampleTap: ~Copyable {
       }
     }
     written.store(begin &+ UInt64(count), ordering: .releasing)
+    return true
   }
 
   /// Removes the oldest frames and copies them to `buffer`, interleaved. Consumer only.
@@ -75,6 +77,12 @@ package struct SampleTap: ~Copyable {
     unsafe (target + before * channels).update(from: memory, count: (count - before) * channels)
     taken.store(begin &+ UInt64(count), ordering: .releasing)
     return count
+  }
+
+  /// Frames that wait for the consumer. Any thread.
+  package var waitingFrames: Int {
+    let read = taken.load(ordering: .acquiring)
+    return Int(truncatingIfNeeded: written.load(ordering: .acquiring) &- read)
   }
 
   /// Frames that found the ring full. Any thread.

@@ -1,4 +1,4 @@
-import CRealTime
+package import CRealTime
 
 /// Format of the samples that a bus of an audio unit exchanges: linear PCM in buffers of the C API.
 package struct BusFormat: BitwiseCopyable, Equatable, Sendable {
@@ -68,7 +68,7 @@ package struct BusFormat: BitwiseCopyable, Equatable, Sendable {
   }
 
   /// Writes frames of planes to a list whose buffers have the memory for them.
-  @_noLocks func write(
+  @_noLocks package func write(
     _ planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, frames: Int,
     to list: UnsafeMutablePointer<cue_buffer_list>
   ) {

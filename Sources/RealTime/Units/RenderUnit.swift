@@ -32,6 +32,7 @@ package struct RenderUnit: ~Copyable {
   private let isBusy = Atomic<Bool>(false)
   private let resets = Atomic<UInt64>(0)
   private let latestError = Atomic<Int32>(0)
+  private let clock = RenderClock()
   private let parameters: Atomic<UnsafeMutableRawPointer?>
   /// For the inputs of devices: takes their samples instead of a render. Set once.
   private let device: UnsafeMutablePointer<DeviceUnit>?
@@ -68,6 +69,12 @@ package struct RenderUnit: ~Copyable {
 
   /// True on the thread that renders, during a render.
   package var isInside: Bool { owner.load(ordering: .relaxed) == UInt(cue_rt_thread()) }
+
+  /// The time of the latest render; nil before the first one. Any thread.
+  package var latestTime: (sampleTime: Double?, hostTime: UInt64?)? { clock.reading }
+
+  /// Forgets the time of the latest render, while none is in progress.
+  package func clearTime() { clock.clear() }
 
   /// Returns the latest error since the last call.
   package func takeError() -> Int32 { latestError.exchange(0, ordering: .relaxed) }
@@ -403,6 +410,8 @@ package struct RenderUnit: ~Copyable {
         resets: resets)
       status = unsafe cue_rt_run_kernel(setup.pointee.kernel, &call)
       unsafe setup.pointee.applyChanges(at: frames, isEnd: true)
+      unsafe clock.publish(time.pointee)
+      unsafe setup.pointee.tell(taps: time, frames: frames, status)
       unsafe cache.pointee.givenCount = 0
       unsafe cache.pointee.function = outer
       unsafe cache.pointee.sampleTime = time.pointee.sample_time

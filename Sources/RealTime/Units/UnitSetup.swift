@@ -56,6 +56,8 @@ package struct UnitBus: BitwiseCopyable {
   let rate: Double
   /// For the input of a device: see `InputRing`. Nil if it needs none.
   let ring: UnsafeMutablePointer<InputRing>?
+  /// Hears what an output gives; nil for none.
+  let tap: UnsafeMutablePointer<TapRing>?
 
   package init(
     format: BusFormat, planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
@@ -64,7 +66,7 @@ package struct UnitBus: BitwiseCopyable {
     burstSeconds: Double, delaySeconds: Double, keepsSpeed: Bool,
     sourcePlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>,
     resampling: UnsafeMutablePointer<ResamplingState>, rate: Double,
-    ring: UnsafeMutablePointer<InputRing>?
+    ring: UnsafeMutablePointer<InputRing>?, tap: UnsafeMutablePointer<TapRing>?
   ) {
     self.format = format
     unsafe self.planes = planes
@@ -81,6 +83,7 @@ package struct UnitBus: BitwiseCopyable {
     unsafe self.resampling = resampling
     self.rate = rate
     unsafe self.ring = ring
+    unsafe self.tap = tap
   }
 
   /// Points the list's buffers at the memory of the bus.
@@ -184,6 +187,15 @@ package struct UnitSetup: BitwiseCopyable {
       var flags = flags
       _ = unsafe cue_rt_call_render(
         notifies[i].proc, notifies[i].data, &flags, time, UInt32(bus), UInt32(frames), list)
+    }
+  }
+
+  /// Gives the taps of the outputs what a render has made.
+  @_noLocks func tell(taps time: UnsafePointer<cue_time_stamp>, frames: Int, _ status: Int32) {
+    if status != 0 { return }
+    for bus in 0..<outputCount {
+      guard let tap = unsafe outputs[bus].tap else { continue }
+      unsafe tap.pointee.write(outputs[bus], frames: frames, at: time)
     }
   }
 

@@ -81,9 +81,7 @@ package struct SlicePlayer: ~Copyable {
   private let state: UnsafeMutablePointer<PlayerState>
   /// The slices that wait, in the order in which they came, and memory for the first frame of each.
   private let slices: UnsafeMutablePointer<PlayerSlice>
-  /// A list and planes that point into the samples.
-  private let list: UnsafeMutablePointer<cue_buffer_list>
-  private let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+  private let reader: SliceReader
   /// Frames from the start, as a bit pattern; NaN before it.
   private let playTime = Atomic<UInt64>(Double.nan.bitPattern)
 
@@ -91,16 +89,14 @@ package struct SlicePlayer: ~Copyable {
     requests: UnsafeMutablePointer<PlayerRequestRing>,
     events: UnsafeMutablePointer<PlayerEventRing>, signal: UnsafeMutablePointer<cue_signal>,
     state: UnsafeMutablePointer<PlayerState>, slices: UnsafeMutablePointer<PlayerSlice>,
-    list: UnsafeMutablePointer<cue_buffer_list>,
-    planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+    reader: SliceReader
   ) {
     unsafe self.requests = requests
     unsafe self.events = events
     unsafe self.signal = signal
     unsafe self.state = state
     unsafe self.slices = slices
-    unsafe self.list = list
-    unsafe self.planes = planes
+    self.reader = reader
   }
 
   /// Frames rendered since the start; NaN before it. Any thread.
@@ -227,9 +223,9 @@ package struct SlicePlayer: ~Copyable {
       let sliceEnd = wanted &+ Int64(slice.frames)
       let to = min(sliceEnd, end)
       if to > from {
-        copy(
-          slice, from: Int(from &- wanted), to: output, at: Int(from &- position),
-          frames: Int(to &- from))
+        unsafe reader.copy(
+          slice.list, slice.format, from: Int(from &- wanted), to: output,
+          at: Int(from &- position), frames: Int(to &- from))
       }
       if sliceEnd > end { break }
       unsafe state.pointee.nextStart = max(sliceEnd, unsafe state.pointee.nextStart)
@@ -240,32 +236,6 @@ package struct SlicePlayer: ~Copyable {
       for i in 0..<(unsafe state.pointee.waiting) { unsafe slices[i] = slices[i &+ 1] }
     }
     return hasEvents
-  }
-
-  @_noLocks private borrowing func copy(
-    _ slice: PlayerSlice, from first: Int, to output: UnitBus, at frame: Int, frames: Int
-  ) {
-    // The unit's format has changed since.
-    if slice.format.channels > output.channels { return }
-    let source = unsafe cue_rt_buffers(slice.list)
-    let buffers = unsafe cue_rt_buffers(list)
-    let count = unsafe min(Int(slice.list.pointee.count), slice.format.buffers)
-    let skipped = first &* slice.format.bytesPerFrame
-    unsafe list.pointee.count = UInt32(count)
-    for i in 0..<count {
-      unsafe buffers[i].channels = source[i].channels
-      let bytes = unsafe Int(source[i].bytes) &- skipped
-      unsafe buffers[i].bytes = UInt32(max(0, bytes))
-      if let data = unsafe source[i].data, bytes > 0 {
-        unsafe buffers[i].data = unsafe data + skipped
-      } else {
-        unsafe buffers[i].data = nil
-      }
-    }
-    for channel in 0..<output.channels {
-      unsafe planes[channel] = unsafe output.planes[channel] + frame
-    }
-    unsafe slice.format.read(list, frames: frames, to: planes)
   }
 }
 

@@ -1,0 +1,345 @@
+import AudioUnits
+public import Foundation
+import RealTime
+import Synchronization
+
+/// A graph of nodes that plays, records and renders. Any thread that is not real-time.
+///
+/// Nodes are attached, connected, and rendered from the output back to the sources.
+open class AVAudioEngine: NSObject, @unchecked Sendable {
+  /// Held while nodes and connections change. No function of the app runs meanwhile, except in a render that
+  /// an edit waits for.
+  private let lock = NSRecursiveLock()
+  let threads = EngineThreads()
+  let manual = ManualRenderer()
+
+  // Guarded by `lock`.
+  private var nodes: [ObjectIdentifier: AVAudioNode] = [:]
+  private var connections: [Connection] = []
+  private var output: AVAudioOutputNode?
+  private var input: AVAudioInputNode?
+  private var mixer: AVAudioMixerNode?
+
+  /// Creates an engine without nodes.
+  public override init() {}
+
+  deinit {
+    manual.stop()
+    for node in nodes.values { node.moved(to: nil) }
+    threads.end()
+  }
+
+  /// Changes nodes and connections, one thread at a time.
+  func edit<Result>(_ body: () -> Result) -> Result {
+    lock.lock()
+    defer { lock.unlock() }
+    return body()
+  }
+
+  // MARK: Nodes
+
+  /// The nodes that are attached.
+  public var attachedNodes: Set<AVAudioNode> { edit { Set(nodes.values) } }
+
+  /// Attaches a node. Ends the program if it is attached to another engine.
+  public func attach(_ node: AVAudioNode) {
+    edit {
+      if nodes[ObjectIdentifier(node)] != nil { return }
+      if node.engine != nil {
+        refuse("AVAudioEngine.attach: \(node) is attached to another engine")
+      }
+      nodes[ObjectIdentifier(node)] = node
+      try? node.unit.setMaximumFrames(manual.maximumFrames)
+      do { try node.unit.initialize() } catch {
+        refuse("AVAudioEngine.attach: \(node) cannot render: \(error)")
+      }
+      node.moved(to: self)
+    }
+  }
+
+  /// Removes a node and its connections.
+  public func detach(_ node: AVAudioNode) {
+    edit {
+      guard nodes[ObjectIdentifier(node)] != nil, node !== output, node !== input else { return }
+      disconnect { $0.source === node || $0.destination === node }
+      nodes[ObjectIdentifier(node)] = nil
+      if node === mixer { mixer = nil }
+    }
+    node.moved(to: nil)
+  }
+
+  /// The node behind all others: what it gets is heard, or returned in manual rendering.
+  public var outputNode: AVAudioOutputNode {
+    edit {
+      if let output { return output }
+      let node = AVAudioOutputNode()
+      output = node
+      attach(node)
+      node.setOutput(renderFormat)
+      manual.setRoot(node.unit)
+      return node
+    }
+  }
+
+  /// The node that gives what is recorded, or in manual rendering what its function gives.
+  public var inputNode: AVAudioInputNode {
+    edit {
+      if let input { return input }
+      let node = AVAudioInputNode()
+      input = node
+      attach(node)
+      node.setOutput(standardFormat)
+      return node
+    }
+  }
+
+  /// The mixer before the output. It is made, and connected to the output, when it is first asked for.
+  public var mainMixerNode: AVAudioMixerNode {
+    edit {
+      if let mixer { return mixer }
+      let node = AVAudioMixerNode()
+      mixer = node
+      attach(node)
+      connect(node, 0, [(outputNode, 0)], standardFormat, isOwn: true)
+      return node
+    }
+  }
+
+  /// The format of what is rendered in the end: that of the sound card, or of manual rendering.
+  var renderFormat: AVAudioFormat {
+    isInManualRenderingMode ? manualRenderingFormat : .fallback
+  }
+
+  /// The standard format with the rate and the channels of `renderFormat`.
+  var standardFormat: AVAudioFormat {
+    let format = renderFormat
+    return AVAudioFormat(rate: format.sampleRate, channels: Int(format.channelCount)) ?? .fallback
+  }
+
+  /// Lets the output, and the main mixer if the app has not connected it, have another format.
+  func renderFormatChanged() {
+    edit {
+      output?.setOutput(renderFormat)
+      for node in nodes.values { try? node.unit.setMaximumFrames(manual.maximumFrames) }
+      if let own = connections.first(where: { $0.isOwn }) {
+        connect(own.source, 0, [(own.destination, 0)], standardFormat, isOwn: true)
+      }
+      for node in nodes.values { node.renewTaps() }
+    }
+  }
+
+  // MARK: Connections
+
+  /// Connects an output to an input. What both were connected to before is disconnected.
+  ///
+  /// - Parameter format: The format of both; nil for that of the output.
+  public func connect(
+    _ node1: AVAudioNode, to node2: AVAudioNode, fromBus bus1: AVAudioNodeBus,
+    toBus bus2: AVAudioNodeBus, format: AVAudioFormat?
+  ) {
+    edit { connect(node1, bus1, [(node2, bus2)], format) }
+  }
+
+  /// Connects output 0 of a node to input 0 of another one; of a mixer, to the first input that is connected to
+  /// nothing. What the output was connected to before is disconnected.
+  public func connect(_ node1: AVAudioNode, to node2: AVAudioNode, format: AVAudioFormat?) {
+    edit {
+      check(node1, "connect")
+      disconnect { $0.source === node1 && $0.output == 0 }
+      let bus = (node2 as? AVAudioMixerNode)?.nextAvailableInputBus ?? 0
+      connect(node1, 0, [(node2, bus)], format)
+    }
+  }
+
+  /// Connects an output to several inputs. What they were connected to before is disconnected.
+  public func connect(
+    _ sourceNode: AVAudioNode, to destNodes: [AVAudioConnectionPoint],
+    fromBus sourceBus: AVAudioNodeBus, format: AVAudioFormat?
+  ) {
+    let points = destNodes.compactMap { point in point.node.map { ($0, point.bus) } }
+    edit { connect(sourceNode, sourceBus, points, format) }
+  }
+
+  private func check(_ node: AVAudioNode, _ call: String) {
+    if nodes[ObjectIdentifier(node)] == nil {
+      refuse("AVAudioEngine.\(call): \(node) must be attached to the engine first")
+    }
+  }
+
+  private func connect(
+    _ source: AVAudioNode, _ bus: AVAudioNodeBus, _ points: [(AVAudioNode, AVAudioNodeBus)],
+    _ format: AVAudioFormat?, isOwn: Bool = false
+  ) {
+    check(source, "connect")
+    guard bus >= 0, bus < source.numberOfOutputs else {
+      refuse("AVAudioEngine.connect: \(source) has no output \(bus)")
+    }
+    for (node, input) in points {
+      check(node, "connect")
+      if let mixer = node as? AVAudioMixerNode, input >= 0 {
+        do { try mixer.mixer.provideInput(input) } catch {
+          refuse("AVAudioEngine.connect: \(node) has no input \(input): \(error)")
+        }
+      }
+      guard input >= 0, input < node.numberOfInputs else {
+        refuse("AVAudioEngine.connect: \(node) has no input \(input)")
+      }
+      if comes(node, before: source) {
+        refuse("AVAudioEngine.connect: \(node) comes before \(source)")
+      }
+    }
+    disconnect { connection in
+      connection.source === source && connection.output == bus
+        || points.contains { $0.0 === connection.destination && $0.1 == connection.input }
+    }
+    let format = format ?? source.outputFormat(forBus: bus)
+    source.setOutput(format)
+    for (node, input) in points {
+      let connection = Connection(source, bus, node, input, format, isOwn: isOwn)
+      connections.append(connection)
+      connection.applySettings()
+      node.setInput(format, bus: input)
+      do { try node.unit.connect(source.unit, output: UInt32(bus), to: UInt32(input)) } catch {
+        refuse("AVAudioEngine.connect: \(source) cannot be connected to \(node): \(error)")
+      }
+    }
+  }
+
+  /// Returns true if the sound of a node goes to another one, or they are the same.
+  private func comes(_ first: AVAudioNode, before last: AVAudioNode) -> Bool {
+    first === last
+      || connections.contains { $0.destination === last && comes(first, before: $0.source) }
+  }
+
+  /// Disconnects what an input is connected to.
+  public func disconnectNodeInput(_ node: AVAudioNode, bus: AVAudioNodeBus) {
+    edit { disconnect { $0.destination === node && $0.input == bus } }
+  }
+
+  /// Disconnects what all inputs of a node are connected to.
+  public func disconnectNodeInput(_ node: AVAudioNode) {
+    edit { disconnect { $0.destination === node } }
+  }
+
+  /// Disconnects what an output is connected to.
+  public func disconnectNodeOutput(_ node: AVAudioNode, bus: AVAudioNodeBus) {
+    edit { disconnect { $0.source === node && $0.output == bus } }
+  }
+
+  /// Disconnects what all outputs of a node are connected to.
+  public func disconnectNodeOutput(_ node: AVAudioNode) {
+    edit { disconnect { $0.source === node } }
+  }
+
+  private func disconnect(_ isMeant: (Connection) -> Bool) {
+    for connection in connections.filter(isMeant) {
+      try? unsafe connection.destination.unit.setCallback(nil, nil, UInt32(connection.input))
+    }
+    connections.removeAll(where: isMeant)
+  }
+
+  /// Returns the output that an input is connected to; nil if there is none.
+  public func inputConnectionPoint(
+    for node: AVAudioNode, inputBus bus: AVAudioNodeBus
+  ) -> AVAudioConnectionPoint? {
+    connections(to: node).first { $0.input == bus }
+      .map { AVAudioConnectionPoint(node: $0.source, bus: $0.output) }
+  }
+
+  /// Returns the inputs that an output is connected to.
+  public func outputConnectionPoints(
+    for node: AVAudioNode, outputBus bus: AVAudioNodeBus
+  ) -> [AVAudioConnectionPoint] {
+    edit { connections.filter { $0.source === node && $0.output == bus } }
+      .map { AVAudioConnectionPoint(node: $0.destination, bus: $0.input) }
+  }
+
+  func connections(to node: AVAudioNode) -> [Connection] {
+    edit { connections.filter { $0.destination === node } }
+  }
+
+  /// Returns true if the sound of a node goes to the output, or it is an input of the engine.
+  func reaches(_ node: AVAudioNode) -> Bool {
+    edit { output.map { comes(node, before: $0) } ?? false || node === input }
+  }
+
+  // MARK: Settings of mixers
+
+  /// Gives the mixers behind a node its volume and pan.
+  func apply(_ values: MixingSettings.Values, from node: AVAudioNode) {
+    edit {
+      for connection in connections where connection.source === node {
+        connection.apply(connection.mixing?.settings.change { $0 = values } ?? values)
+      }
+    }
+  }
+
+  /// Returns the settings of a node for one mixer.
+  func mixingDestination(
+    of node: AVAudioNode, _ mixer: AVAudioNode, _ bus: AVAudioNodeBus
+  ) -> AVAudioMixingDestination? {
+    edit {
+      guard mixer is AVAudioMixerNode,
+        let connection = connections.first(where: {
+          $0.source === node && $0.destination === mixer && $0.input == bus
+        })
+      else { return nil }
+      if let known = connection.mixing { return known }
+      let values = (node as? any MixedNode)?.mixing.current ?? MixingSettings.Values()
+      let made = AVAudioMixingDestination(connection, values)
+      connection.mixing = made
+      return made
+    }
+  }
+
+  // MARK: Running
+
+  /// True from `start` until `pause` or `stop`.
+  public var isRunning: Bool { manual.isRunning }
+
+  /// Prepares what rendering needs. `start` does that, too.
+  public func prepare() { _ = outputNode }
+
+  /// Lets the engine render. Players and their clocks go on where they were before `pause`, and keep what is
+  /// scheduled.
+  public func start() throws {
+    guard isInManualRenderingMode else { throw AVAudioEngine.error(.invalidMode) }
+    prepare()
+    manual.start()
+  }
+
+  /// Lets the engine render no more until `start`. The clocks of players are held.
+  public func pause() { manual.stop() }
+
+  /// Ends rendering, and the clocks of players. They keep what is scheduled, and go on with it when they are
+  /// played again.
+  public func stop() {
+    manual.stop()
+    for player in players { player.player.halt() }
+  }
+
+  /// Resets all nodes: players lose what is scheduled, and filters and converters earlier sound. In manual
+  /// rendering, the time begins anew.
+  public func reset() {
+    for node in attachedNodes { node.reset() }
+    manual.resetTime()
+  }
+
+  var players: [AVAudioPlayerNode] { edit { nodes.values.compactMap { $0 as? AVAudioPlayerNode } } }
+
+  // MARK: Latency
+
+  /// Seconds from the output node to the moment when it is heard; 0 in manual rendering.
+  var presentationLatency: TimeInterval { 0 }
+
+  /// Seconds from a node's output to the moment when it is heard.
+  func latency(behind node: AVAudioNode) -> TimeInterval {
+    edit {
+      if node === output { return presentationLatency }
+      guard let next = connections.first(where: { $0.source === node })?.destination else {
+        return 0
+      }
+      return next.latency + latency(behind: next)
+    }
+  }
+}

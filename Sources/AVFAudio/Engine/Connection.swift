@@ -1,0 +1,57 @@
+import AudioUnits
+import Foundation
+import RealTime
+
+/// A connection of an output to an input. The engine's lock guards what changes.
+final class Connection {
+  let source: AVAudioNode
+  let output: AVAudioNodeBus
+  let destination: AVAudioNode
+  let input: AVAudioNodeBus
+  let format: AVAudioFormat
+  /// True for the one from the main mixer to the output that the engine has made by itself: it has the format of
+  /// the sound card.
+  let isOwn: Bool
+  /// The settings for this mixer alone; nil until the app asks for them.
+  var mixing: AVAudioMixingDestination?
+
+  init(
+    _ source: AVAudioNode, _ output: AVAudioNodeBus, _ destination: AVAudioNode,
+    _ input: AVAudioNodeBus, _ format: AVAudioFormat, isOwn: Bool
+  ) {
+    self.source = source
+    self.output = output
+    self.destination = destination
+    self.input = input
+    self.format = format
+    self.isOwn = isOwn
+  }
+
+  /// Gives the mixer's bus volume and pan.
+  func apply(_ values: MixingSettings.Values) {
+    guard let level = unsafe level else { return }
+    unsafe level.pointee.set(volume: values.volume)
+    unsafe level.pointee.set(pan: values.pan)
+  }
+
+  /// Gives the mixer's bus the settings of the source.
+  func applySettings() {
+    apply((source as? any MixedNode)?.mixing.current ?? MixingSettings.Values())
+  }
+
+  private var level: UnsafeMutablePointer<EngineMixerLevel>? {
+    unsafe (destination as? AVAudioMixerNode)?.mixer.level(ofInput: input)
+  }
+}
+
+/// The threads of an engine.
+struct EngineThreads: Sendable {
+  /// Calls the handlers of players.
+  let handlers = EngineThread(named: "engine player")
+  /// Calls the functions of taps.
+  let taps = EngineThread(named: "engine tap")
+  /// Reads files ahead.
+  let files = EngineThread(named: "engine files")
+
+  func end() { for thread in [handlers, taps, files] { thread.end() } }
+}

@@ -1,0 +1,50 @@
+import AudioUnits
+import Foundation
+import RealTime
+import Synchronization
+
+/// A node that adds its inputs. Each may have a rate and a number of channels of its own, which the mixer converts to those of its
+/// output. It gets more inputs when they are connected.
+@safe
+open class AVAudioMixerNode: AVAudioNode, AVAudioMixing, MixedNode, @unchecked Sendable {
+  let mixing = MixingSettings()
+  private let volumeSetting = Mutex<Float>(1)
+  var mixer: EngineMixerUnit { unsafe unsafeDowncast(unit, to: EngineMixerUnit.self) }
+
+  /// Creates a mixer with one input.
+  public init() {
+    super.init(unit: Self.make { try EngineMixerUnit("AVAudioMixerNode", inputs: 1) })
+  }
+
+  /// The volume of the output, 0 to 1. Changes take one render.
+  public var outputVolume: Float {
+    get { volumeSetting.withLock { $0 } }
+    set {
+      let volume = newValue.isNaN ? 0 : min(max(newValue, 0), 1)
+      volumeSetting.withLock { $0 = volume }
+      unsafe mixer.outputLevel.pointee.set(volume: volume)
+    }
+  }
+
+  /// The volume at the mixer behind this one, 0 to 1.
+  public var volume: Float {
+    get { mixing.current.volume }
+    set { set { $0.volume = newValue } }
+  }
+
+  /// The pan at the mixer behind this one, -1 to 1.
+  public var pan: Float {
+    get { mixing.current.pan }
+    set { set { $0.pan = newValue } }
+  }
+
+  /// The first input that is connected to nothing.
+  public var nextAvailableInputBus: AVAudioNodeBus {
+    let used = Set(engine?.connections(to: self).map(\.input) ?? [])
+    return (0...used.count).first { !used.contains($0) } ?? used.count
+  }
+
+  override var standardFormat: AVAudioFormat { engine?.standardFormat ?? .fallback }
+
+  override func applyOutput(_ format: BusFormat) throws { try mixer.setOutputFormat(format) }
+}

@@ -1,0 +1,113 @@
+import AudioUnits
+public import Foundation
+import RealTime
+import Synchronization
+
+/// A node whose sound a mixer places between left and right.
+public protocol AVAudioStereoMixing: AnyObject {
+  /// -1, the left side alone, to 1, the right side alone. 0 at first.
+  var pan: Float { get set }
+}
+
+/// A node whose sound a mixer takes with a volume. Volume and pan are those of the mixer's bus: a tap on the
+/// node hears the full sound. They stay when the node is connected to another mixer.
+public protocol AVAudioMixing: AVAudioStereoMixing {
+  /// 0 to 1, the full volume, which it has at first. Changes take one render.
+  var volume: Float { get set }
+
+  /// Returns the settings for one of several mixers; nil unless the node is connected to that bus of it.
+  func destination(forMixer mixer: AVAudioNode, bus: AVAudioNodeBus) -> AVAudioMixingDestination?
+}
+
+/// Volume and pan of a node. Any thread.
+final class MixingSettings: Sendable {
+  struct Values: Sendable {
+    var volume: Float = 1
+    var pan: Float = 0
+  }
+  private let values = Mutex(Values())
+
+  var current: Values { values.withLock { $0 } }
+
+  /// - Returns: The values afterwards.
+  func change(_ body: (inout Values) -> Void) -> Values {
+    values.withLock { values in
+      body(&values)
+      values.volume = values.volume.isNaN ? 0 : min(max(values.volume, 0), 1)
+      values.pan = values.pan.isNaN ? 0 : min(max(values.pan, -1), 1)
+      return values
+    }
+  }
+}
+
+/// A node with settings for the mixers behind it.
+protocol MixedNode: AVAudioNode, AVAudioMixing {
+  var mixing: MixingSettings { get }
+}
+
+extension MixedNode {
+  func set(_ body: (inout MixingSettings.Values) -> Void) {
+    let values = mixing.change(body)
+    engine?.apply(values, from: self)
+  }
+}
+
+extension AVAudioMixing where Self: AVAudioNode {
+  /// Returns the settings for one of several mixers; nil unless the node is connected to that bus of it.
+  public func destination(
+    forMixer mixer: AVAudioNode, bus: AVAudioNodeBus
+  ) -> AVAudioMixingDestination? {
+    engine?.mixingDestination(of: self, mixer, bus)
+  }
+}
+
+/// Volume and pan of a node at one of several mixers. They replace those of the node until these are set
+/// again, and are lost when the connection is.
+open class AVAudioMixingDestination: NSObject, AVAudioMixing, @unchecked Sendable {
+  /// The bus of the mixer.
+  public let connectionPoint: AVAudioConnectionPoint
+  let settings = MixingSettings()
+  private weak let connection: Connection?
+
+  init(_ connection: Connection, _ values: MixingSettings.Values) {
+    self.connection = connection
+    connectionPoint = AVAudioConnectionPoint(
+      node: connection.destination, bus: connection.input)
+    super.init()
+    _ = settings.change { $0 = values }
+  }
+
+  /// 0 to 1, the full volume.
+  public var volume: Float {
+    get { settings.current.volume }
+    set { connection?.apply(settings.change { $0.volume = newValue }) }
+  }
+
+  /// -1, the left side alone, to 1, the right side alone.
+  public var pan: Float {
+    get { settings.current.pan }
+    set { connection?.apply(settings.change { $0.pan = newValue }) }
+  }
+
+  /// Returns this object for its own mixer and bus; otherwise nil.
+  public func destination(
+    forMixer mixer: AVAudioNode, bus: AVAudioNodeBus
+  ) -> AVAudioMixingDestination? {
+    mixer === connectionPoint.node && bus == connectionPoint.bus ? self : nil
+  }
+}
+
+/// A bus of a node, which another one supplies or takes.
+open class AVAudioConnectionPoint: NSObject, @unchecked Sendable {
+  /// The node; nil once it is gone.
+  public var node: AVAudioNode? { target }
+  private weak var target: AVAudioNode?
+  /// The number of the bus.
+  public let bus: AVAudioNodeBus
+
+  /// Creates a connection point.
+  public init(node: AVAudioNode, bus: AVAudioNodeBus) {
+    target = node
+    self.bus = bus
+  }
+}

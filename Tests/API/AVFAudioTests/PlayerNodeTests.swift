@@ -1,0 +1,233 @@
+import AVFoundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// AVAudioPlayerNode and AVAudioSourceNode in manual rendering.
+@Suite struct PlayerNodeTests {
+  private func mono(_ maximum: AVAudioFrameCount = 512) throws -> (OfflineEngine, AVAudioPlayerNode)
+  {
+    let offline = try OfflineEngine(.standard(48000, 1), maximum: maximum)
+    return (offline, offline.player(.standard(48000, 1)))
+  }
+
+  @Test func aLoopIsInterruptedAtItsEndOrAtOnce() throws {
+    let (offline, player) = try mono()
+    let ends = Told<Int>()
+    player.scheduleBuffer(AVAudioPCMBuffer([ramp(0, 1000)]), at: nil, options: .loops) {
+      ends.add(0)
+    }
+    player.play()
+    #expect(try offline.render(1500)[0] == ramp(0, 1000) + ramp(0, 500))
+    player.scheduleBuffer(AVAudioPCMBuffer([ramp(5000, 100)]), at: nil, options: .interruptsAtLoop)
+    {
+      ends.add(1)
+    }
+    #expect(try offline.render(1000)[0] == ramp(500, 500) + ramp(5000, 100) + silence(400))
+    #expect(waits { ends.all == [0, 1] })
+    player.scheduleBuffer(AVAudioPCMBuffer([ramp(0, 1000)]), at: nil, options: .loops)
+    _ = try offline.render(100)
+    player.scheduleBuffer(AVAudioPCMBuffer([ramp(7000, 100)]), at: nil, options: .interrupts)
+    #expect(try offline.render(200)[0] == ramp(7000, 100) + silence(100))
+  }
+
+  @Test func fiveThousandBuffersHaveFiveThousandHandlersInOrder() throws {
+    let (offline, player) = try mono()
+    let ends = Told<Int>()
+    for i in 0..<5000 {
+      player.scheduleBuffer(
+        AVAudioPCMBuffer([ramp(64 * i, 64)]), completionCallbackType: .dataPlayedBack
+      ) { type in
+        #expect(type == .dataPlayedBack)
+        ends.add(i)
+      }
+    }
+    player.play()
+    #expect(try offline.render(320_000)[0] == ramp(0, 320_000))
+    #expect(waits { ends.all.count == 5000 })
+    #expect(ends.all == Array(0..<5000))
+    // A stop half-way, the second of them in a handler.
+    let others = Told<Int>()
+    for i in 0..<5000 {
+      player.scheduleBuffer(AVAudioPCMBuffer([ramp(0, 64)])) {
+        if i == 2600 { player.stop() }
+        others.add(i)
+      }
+    }
+    _ = try offline.render(160_000)
+    player.stop()
+    #expect(waits { others.all.count == 5000 })
+    #expect(others.all == Array(0..<5000))
+    #expect(!player.isPlaying)
+  }
+
+  @Test func aPauseShiftsWhatFollows() throws {
+    let (offline, player) = try mono(500)
+    player.scheduleBuffer(AVAudioPCMBuffer([ramp(1, 2000)]))
+    player.scheduleBuffer(
+      AVAudioPCMBuffer([ramp(9000, 100)]), at: AVAudioTime(sampleTime: 3000, atRate: 48000))
+    player.play()
+    #expect(try offline.render(1000)[0] == ramp(1, 1000))
+    let time = try #require(player.lastRenderTime)
+    #expect(player.playerTime(forNodeTime: time)?.sampleTime == 500)
+    player.pause()
+    #expect(!player.isPlaying)
+    #expect(try offline.render(1000)[0] == silence(1000))
+    #expect(player.playerTime(forNodeTime: try #require(player.lastRenderTime)) == nil)
+    player.play()
+    #expect(
+      try offline.render(2500)[0]
+        == ramp(1001, 1000) + silence(1000) + ramp(9000, 100) + silence(400))
+    let node = try #require(
+      player.nodeTime(forPlayerTime: AVAudioTime(sampleTime: 3000, atRate: 48000)))
+    #expect(node.sampleTime == 4000)
+  }
+
+  @Test func playersStartAtAFrame() throws {
+    let (offline, player) = try mono()
+    _ = try offline.render(100)
+    player.scheduleBuffer(AVAudioPCMBuffer([ramp(1, 300)]))
+    player.play(at: AVAudioTime(sampleTime: 12_000 / 2, atRate: 24_000))
+    #expect(player.isPlaying)
+    _ = try offline.render(400)
+    let time = try #require(player.lastRenderTime)
+    #expect(player.playerTime(forNodeTime: time)?.sampleTime == 100 - 12_000)
+    #expect(try offline.render(11_800)[0] == silence(11_500) + ramp(1, 300))
+    // A host time counts as none here.
+    player.stop()
+    player.scheduleBuffer(
+      AVAudioPCMBuffer([ramp(1, 100)]), at: AVAudioTime(hostTime: mach_absolute_time() * 2))
+    player.play(at: AVAudioTime(hostTime: mach_absolute_time() * 2))
+    #expect(try offline.render(100)[0] == ramp(1, 100))
+  }
+
+  /// The rate of a buffer is that of the output; times count at theirs.
+  @Test func buffersOfAnyFormatPlay() throws {
+    let (offline, player) = try mono()
+    let shorts = AVAudioPCMBuffer(
+      pcmFormat: .shorts(8000, 1), frameCapacity: 100)!
+    shorts.frameLength = 50
+    for i in 0..<100 { shorts.int16ChannelData![0][i] = Int16(256 * i) }
+    player.scheduleBuffer(shorts, at: AVAudioTime(sampleTime: 10, atRate: 24000))
+    player.scheduleBuffer(AVAudioPCMBuffer([[]]))
+    player.play()
+    #expect(
+      try offline.render(100)[0]
+        == silence(20) + (0..<50).map { Float($0) / 128 } + silence(30))
+  }
+
+  @Test func asynchronousFormsReturnAtTheEnd() async throws {
+    let (offline, player) = try mono()
+    let over = Told<Int>()
+    let first = Task {
+      await player.scheduleBuffer(AVAudioPCMBuffer([ramp(0, 64)]))
+      over.add(0)
+      #expect(
+        await player.scheduleBuffer(
+          AVAudioPCMBuffer([ramp(0, 64)]), completionCallbackType: .dataRendered) == .dataRendered)
+      over.add(1)
+    }
+    player.play()
+    while over.all.count < 2 { _ = try offline.render(64) }
+    await first.value
+  }
+
+  @Test func filesAndSegmentsKeepTheirOrder() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.appendingPathComponent("sound.wav")
+      let sound = noise(100_000, channels: 1)
+      let file = try AVAudioFile(forWriting: url, settings: AVAudioFormat.shorts(48000, 1).settings)
+      try file.write(from: AVAudioPCMBuffer(sound))
+      file.close()
+      let (offline, player) = try mono()
+      let ends = Told<Int>()
+      let reading = try AVAudioFile(forReading: url)
+      player.scheduleFile(reading, at: nil) { ends.add(0) }
+      player.scheduleBuffer(AVAudioPCMBuffer([ramp(1, 10)])) { ends.add(1) }
+      player.scheduleSegment(reading, startingFrame: 500, frameCount: 100, at: nil) { ends.add(2) }
+      player.scheduleSegment(
+        reading, startingFrame: 99_950, frameCount: 100, at: nil,
+        completionCallbackType: .dataRendered
+      ) { _ in ends.add(3) }
+      player.prepare(withFrameCount: 4096)
+      player.play()
+      let wanted = sound[0] + ramp(1, 10) + sound[0][500..<600] + sound[0][99_950...]
+      #expect(try offline.render(wanted.count + 100)[0] == wanted + silence(100))
+      #expect(waits { ends.all == [0, 1, 2, 3] })
+      #expect(reading.framePosition == 0)
+      // The file of a rate of its own, in two channels.
+      let other = offline.player(.standard(24000, 2))
+      other.scheduleFile(reading, at: nil)
+      other.play()
+      let heard = try offline.render(104_000)[0]
+      #expect(heard[99_000..<100_000].contains { $0 != 0 })
+      #expect(heard[103_000...].allSatisfy { $0 == 0 })
+    }
+  }
+
+  // MARK: Source nodes
+
+  @Test func aSourceNodeConvertsTheSoundOfItsFunction() throws {
+    let offline = try OfflineEngine()
+    let engine = offline.engine
+    let isSilent = Mutex(false)
+    let calls = Told<Int>()
+    let source = AVAudioSourceNode(format: .shorts(48000, 1)) { silence, time, frames, list in
+      calls.add(Int(time.pointee.mSampleTime))
+      let buffers = UnsafeMutableAudioBufferListPointer(list)
+      let samples = buffers[0].mData!.assumingMemoryBound(to: Int16.self)
+      for i in 0..<Int(frames) { samples[i] = 16384 }
+      if isSilent.withLock({ $0 }) { silence.pointee = true }
+      return noErr
+    }
+    engine.attach(source)
+    engine.connect(source, to: engine.mainMixerNode, format: .standard())
+    #expect(source.numberOfInputs == 0 && source.numberOfOutputs == 1)
+    let half = Array(repeating: Float(0.5), count: 600)
+    #expect(try offline.render(600) == [half, half])
+    #expect(calls.all == [0, 512])
+    source.volume = 0.5
+    _ = try offline.render(512)
+    #expect(try offline.render(600)[1] == half.map { $0 / 2 })
+    isSilent.withLock { $0 = true }
+    #expect(try offline.render(100)[0] == silence(100))
+  }
+
+  @Test func aSourceNodeMayReplaceTheMemory() throws {
+    let offline = try OfflineEngine()
+    let engine = offline.engine
+    let memory = UnsafeMutablePointer<Float>.allocate(capacity: 512)
+    defer { memory.deallocate() }
+    memory.initialize(repeating: 0.25, count: 512)
+    let own = UInt(bitPattern: memory)
+    let source = AVAudioSourceNode { _, _, _, list in
+      for i in 0..<2 {
+        UnsafeMutableAudioBufferListPointer(list)[i].mData = UnsafeMutableRawPointer(
+          bitPattern: own)
+      }
+      return noErr
+    }
+    engine.attach(source)
+    engine.connect(source, to: engine.mainMixerNode, format: .standard())
+    #expect(try offline.render(512)[1] == Array(repeating: 0.25, count: 512))
+  }
+
+  /// A tap on the mixer hears what the volume has left, with the times of the renders.
+  @Test func aTapHearsTheMixerAfterItsVolume() throws {
+    let (offline, player) = try mono()
+    let mixer = offline.engine.mainMixerNode
+    let heard = Told<[Float]>()
+    let times = Told<Int>()
+    mixer.outputVolume = 0.5
+    mixer.installTap(onBus: 0, bufferSize: 1000, format: nil) { buffer, time in
+      heard.add(buffer.channels[0])
+      times.add(Int(time.sampleTime))
+    }
+    player.scheduleBuffer(AVAudioPCMBuffer([ramp(0, 200_000)]))
+    player.play()
+    _ = try offline.render(200_000)
+    #expect(waits { heard.all.count == 200 })
+    #expect(heard.all.flatMap(\.self) == ramp(0, 200_000).map { $0 / 2 })
+    #expect(times.all == Array(stride(from: 0, to: 200_000, by: 1000)))
+  }
+}

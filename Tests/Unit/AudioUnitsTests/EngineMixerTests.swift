@@ -1,0 +1,127 @@
+import CRealTime
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import AudioUnits
+@testable import RealTime
+
+/// The mixer of an engine, and what hears an output.
+@Suite struct EngineMixerTests {
+  private func mixer(_ inputs: [Int], output: Int) throws -> EngineMixerUnit {
+    let unit = try EngineMixerUnit("mixer", inputs: inputs.count)
+    try unit.setOutputFormat(planar(output))
+    for (bus, channels) in inputs.enumerated() {
+      try unit.setFormat(planar(channels), .input, UInt32(bus))
+      try unit.setCallback(steps, nil, UInt32(bus))
+    }
+    try unit.initialize()
+    return unit
+  }
+
+  @Test(
+    arguments: [
+      (1, 2, [1, 1]), (2, 1, [1.5]), (2, 4, [1, 2, 0, 0]), (4, 4, [1, 2, 3, 4]),
+      (4, 2, [1 + 3 * 0.70710677, 2 + 4 * 0.70710677]),
+      // Left, right, centre, low frequencies, and the pair behind.
+      (6, 2, [1 + (3 + 5) * 0.70710677, 2 + (3 + 6) * 0.70710677]),
+      (6, 1, [(1 + 2) * 0.5 + 3 * 0.70710677 + (5 + 6) * 0.35355338]), (1, 1, [1]),
+    ] as [(Int, Int, [Float])])
+  func channelsAreMixedDown(_ inputs: Int, _ outputs: Int, _ wanted: [Float]) throws {
+    let found = try Renderer(mixer([inputs], output: outputs)).render(64)
+    for channel in 0..<outputs {
+      #expect(
+        found[channel].allSatisfy { abs($0 - wanted[channel]) < 1e-5 }, "\(found[channel][0])")
+    }
+  }
+
+  @Test func volumesMoveInAStraightLine() throws {
+    let unit = try mixer([1, 1], output: 2)
+    unit.level(ofInput: 0).pointee.set(volume: 0.5)
+    unit.level(ofInput: 1).pointee.set(pan: -1)
+    let renderer = Renderer(unit)
+    var found = try renderer.render(64)
+    #expect(found[0] == Array(repeating: 1.5, count: 64))
+    #expect(found[1] == Array(repeating: 0.5, count: 64))
+    unit.outputLevel.pointee.set(volume: 0)
+    found = try renderer.render(64)
+    for i in 0..<64 { #expect(abs(found[0][i] - 1.5 * (1 - Float(i + 1) / 64)) < 1e-6) }
+    #expect(try renderer.render(64)[0].allSatisfy { $0 == 0 })
+  }
+
+  /// Inputs are added while the unit renders; those before them go on.
+  @Test func inputsAreAddedBetweenRenders() throws {
+    let unit = try mixer([2], output: 2)
+    let renderer = Renderer(unit)
+    #expect(try renderer.render(64)[0][63] == 1)
+    try unit.provideInput(99)
+    #expect(unit.busCount(.input) == 100)
+    try unit.setCallback(steps, nil, 99)
+    #expect(try renderer.render(64)[0] == Array(repeating: 2, count: 64))
+    #expect(throws: UnitError.self) { try unit.provideInput(1024) }
+    #expect(try countingCalls(unit) == 0)
+  }
+
+  // MARK: Taps
+
+  private final class Heard: Sendable {
+    let pieces = Mutex<[TapPiece]>([])
+    var samples: [Float] { pieces.withLock { $0.flatMap { $0.channels[0] } } }
+  }
+
+  /// Two mixers take one source: the tap hears each frame once.
+  @Test func aTapHearsEachFrameOnce() throws {
+    let player = try BufferPlayerUnit("player")
+    try player.setFormat(planar(1), .output, 0)
+    let (first, second) = (try mixer([1], output: 1), try mixer([1], output: 1))
+    let sum = try mixer([1, 1], output: 1)
+    for unit in [first, second] { try unit.connect(player, output: 0, to: 0) }
+    try sum.connect(first, output: 0, to: 0)
+    try sum.connect(second, output: 0, to: 1)
+    let thread = EngineThread(named: "test tap")
+    defer { thread.end() }
+    let heard = Heard()
+    let tap = OutputTap(channels: 1, sampleRate: 48000, size: 100, frames: 4096, on: thread) {
+      piece in heard.pieces.withLock { $0.append(piece) }
+    }
+    thread.add(tap)
+    try player.setTap(tap, onOutput: 0)
+    try player.initialize()
+    let memory = BufferMemory(try planar(1), capacity: 1000)
+    let samples = cue_rt_buffers(memory.list)[0].data!.assumingMemoryBound(to: Float.self)
+    for i in 0..<1000 { samples[i] = Float(i) }
+    player.schedule(ScheduledSound(.samples(memory.list, memory.format, frames: 1000, memory)))
+    player.play(.nextRender)
+    let renderer = Renderer(sum, from: 500)
+    for frames in [64, 300, 36, 600] { _ = try renderer.render(frames) }
+    #expect(waits { heard.samples.count == 1000 })
+    #expect(heard.samples == (0..<1000).map { Float($0) })
+    let times = heard.pieces.withLock { $0.map { Int($0.sampleTime) } }
+    #expect(times == Array(stride(from: 500, to: 1500, by: 100)))
+    tap.remove()
+    _ = try renderer.render(200)
+    #expect(heard.samples.count == 1000)
+  }
+
+  /// A piece never goes over a jump of the time.
+  @Test func aJumpOfTheTimeEndsAPiece() throws {
+    let unit = try mixer([1], output: 1)
+    let thread = EngineThread(named: "test tap")
+    defer { thread.end() }
+    let heard = Heard()
+    let tap = OutputTap(channels: 1, sampleRate: 48000, size: 100, frames: 4096, on: thread) {
+      piece in heard.pieces.withLock { $0.append(piece) }
+    }
+    thread.add(tap)
+    try unit.setTap(tap, onOutput: 0)
+    _ = try Renderer(unit, from: 0).render(150)
+    _ = try Renderer(unit, from: 1000).render(150)
+    #expect(waits { heard.pieces.withLock { $0.count } == 3 })
+    heard.pieces.withLock { pieces in
+      #expect(pieces.map(\.sampleTime) == [0, 100, 1000])
+      #expect(pieces.map { $0.channels[0].count } == [100, 50, 100])
+    }
+    #expect(try countingCalls(unit) == 0)
+  }
+}
