@@ -15,12 +15,14 @@ extension AVAudioConverter {
   }
 
   /// True to mix the channels that the output lacks into those that it has, by the formats' layouts or the usual ones.
+  /// A change takes back a channel map.
   public var downmix: Bool {
     get { settings.performsDownmix != 0 }
     set {
+      guard newValue != downmix else { return }
       change("downmix") {
         $0.performsDownmix = newValue ? 1 : 0
-        if newValue { $0.channelMap = nil }
+        $0.channelMap = newValue ? nil : Self.firstMap(inputs, outputs)
       }
     }
   }

@@ -25,11 +25,16 @@ open class AVAudioConverter: NSObject, @unchecked Sendable {
     settings.inputLayout = fromFormat.tellingLayout
     settings.outputLayout = toFormat.tellingLayout
     settings.cookie = fromFormat.magicCookie.map { [UInt8]($0) } ?? []
-    if input.stream.channels == 1, output.stream.channels == 2 { settings.channelMap = [0, 0] }
+    settings.channelMap = Self.firstMap(input.stream.channels, output.stream.channels)
     guard let core = try? AudioConverterCore(input, output, settings) else { return nil }
     self.core = core
     inputFormat = fromFormat
     outputFormat = toFormat
+  }
+
+  /// Returns the channel map to begin with: nil for channels in order, or the only channel for both of two.
+  static func firstMap(_ inputs: Int, _ outputs: Int) -> [Int32]? {
+    inputs == 1 && outputs == 2 ? [0, 0] : nil
   }
 
   /// Forgets the stream. The next conversion begins another one.

@@ -226,6 +226,11 @@ import Testing
       for (heard, gain) in zip(heard, output) { expectTrue(abs(heard - gain / whole) < 1e-6) }
     }
     try expectEqual(channels([0.5], to: .standard()) { $0.downmix = true }, [0.5, 0.5])
+    let neither = try channels([0.5], to: .standard()) {
+      $0.downmix = true
+      $0.downmix = false
+    }
+    expectEqual(neither, [0.5, 0.5])
   }
 
   // MARK: Codecs

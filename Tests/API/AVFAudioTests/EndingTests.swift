@@ -10,7 +10,7 @@ import Testing
   }
 
   @Test func aLengthAboveTheCapacity() async {
-    let result = await expectTrue(
+    let result = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) {
       AVAudioPCMBuffer(pcmFormat: .standard(), frameCapacity: 10)!.frameLength = 11
@@ -19,13 +19,13 @@ import Testing
   }
 
   @Test func packetsAboveTheCapacity() async {
-    let count = await expectTrue(
+    let count = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) {
       AVAudioCompressedBuffer(format: .packets(kAudioFormatULaw), packetCapacity: 8).packetCount = 9
     }
     expect("AVAudioCompressedBuffer.packetCount: 9 packets do not fit", in: count)
-    let bytes = await expectTrue(
+    let bytes = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) {
       AVAudioCompressedBuffer(format: .packets(kAudioFormatULaw), packetCapacity: 8).byteLength = 17
@@ -34,19 +34,19 @@ import Testing
   }
 
   @Test func buffersThatCannotBe() async {
-    let linear = await expectTrue(
+    let linear = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) {
       _ = AVAudioCompressedBuffer(format: .standard(), packetCapacity: 8, maximumPacketSize: 8)
     }
     expect("is no format of packets", in: linear)
-    let varying = await expectTrue(
+    let varying = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) {
       _ = AVAudioCompressedBuffer(format: .packets(kAudioFormatMPEG4AAC), packetCapacity: 8)
     }
     expect("vary in size: give their maximum", in: varying)
-    let large = await expectTrue(
+    let large = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) {
       _ = AVAudioCompressedBuffer(
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test func formatsThatCannotBe() async {
-    let result = await expectTrue(
+    let result = await #expect(
       processExitsWith: .failure, observing: [\.standardErrorContent]
     ) {
       _ = AVAudioFormat(

@@ -32,7 +32,7 @@ final class OfflineEngine {
     while left > 0 {
       let count = min(left, Int(buffer.frameCapacity))
       let status = try engine.renderOffline(AVAudioFrameCount(count), to: buffer)
-      try #require(status == .success && Int(buffer.frameLength) == count)
+      try require(status == .success && Int(buffer.frameLength) == count)
       for (channel, samples) in buffer.channels.enumerated() { found[channel] += samples }
       left -= count
     }

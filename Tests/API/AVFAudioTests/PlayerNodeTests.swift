@@ -18,17 +18,17 @@ import Testing
       ends.add(0)
     }
     player.play()
-    #expect(try offline.render(1500)[0] == ramp(0, 1000) + ramp(0, 500))
+    try expectEqual(offline.render(1500)[0], ramp(0, 1000) + ramp(0, 500))
     player.scheduleBuffer(AVAudioPCMBuffer([ramp(5000, 100)]), at: nil, options: .interruptsAtLoop)
     {
       ends.add(1)
     }
-    #expect(try offline.render(1000)[0] == ramp(500, 500) + ramp(5000, 100) + silence(400))
-    #expect(waits { ends.all == [0, 1] })
+    try expectEqual(offline.render(1000)[0], ramp(500, 500) + ramp(5000, 100) + silence(400))
+    expectTrue(waits { ends.all == [0, 1] })
     player.scheduleBuffer(AVAudioPCMBuffer([ramp(0, 1000)]), at: nil, options: .loops)
     _ = try offline.render(100)
     player.scheduleBuffer(AVAudioPCMBuffer([ramp(7000, 100)]), at: nil, options: .interrupts)
-    #expect(try offline.render(200)[0] == ramp(7000, 100) + silence(100))
+    try expectEqual(offline.render(200)[0], ramp(7000, 100) + silence(100))
   }
 
   @Test func fiveThousandBuffersHaveFiveThousandHandlersInOrder() throws {
@@ -38,14 +38,14 @@ import Testing
       player.scheduleBuffer(
         AVAudioPCMBuffer([ramp(64 * i, 64)]), completionCallbackType: .dataPlayedBack
       ) { type in
-        #expect(type == .dataPlayedBack)
+        expectEqual(type, .dataPlayedBack)
         ends.add(i)
       }
     }
     player.play()
-    #expect(try offline.render(320_000)[0] == ramp(0, 320_000))
-    #expect(waits { ends.all.count == 5000 })
-    #expect(ends.all == Array(0..<5000))
+    try expectEqual(offline.render(320_000)[0], ramp(0, 320_000))
+    expectTrue(waits { ends.all.count == 5000 })
+    expectEqual(ends.all, Array(0..<5000))
     // A stop half-way, the second of them in a handler.
     let others = Told<Int>()
     for i in 0..<5000 {
@@ -56,9 +56,9 @@ import Testing
     }
     _ = try offline.render(160_000)
     player.stop()
-    #expect(waits { others.all.count == 5000 })
-    #expect(others.all == Array(0..<5000))
-    #expect(!player.isPlaying)
+    expectTrue(waits { others.all.count == 5000 })
+    expectEqual(others.all, Array(0..<5000))
+    expectTrue(!player.isPlaying)
   }
 
   @Test func aPauseShiftsWhatFollows() throws {
@@ -67,20 +67,19 @@ import Testing
     player.scheduleBuffer(
       AVAudioPCMBuffer([ramp(9000, 100)]), at: AVAudioTime(sampleTime: 3000, atRate: 48000))
     player.play()
-    #expect(try offline.render(1000)[0] == ramp(1, 1000))
-    let time = try #require(player.lastRenderTime)
-    #expect(player.playerTime(forNodeTime: time)?.sampleTime == 500)
+    try expectEqual(offline.render(1000)[0], ramp(1, 1000))
+    let time = try require(player.lastRenderTime)
+    expectEqual(player.playerTime(forNodeTime: time)?.sampleTime, 500)
     player.pause()
-    #expect(!player.isPlaying)
-    #expect(try offline.render(1000)[0] == silence(1000))
-    #expect(player.playerTime(forNodeTime: try #require(player.lastRenderTime)) == nil)
+    expectTrue(!player.isPlaying)
+    try expectEqual(offline.render(1000)[0], silence(1000))
+    expectNil(player.playerTime(forNodeTime: try require(player.lastRenderTime)))
     player.play()
-    #expect(
-      try offline.render(2500)[0]
-        == ramp(1001, 1000) + silence(1000) + ramp(9000, 100) + silence(400))
-    let node = try #require(
+    try expectEqual(
+      offline.render(2500)[0], ramp(1001, 1000) + silence(1000) + ramp(9000, 100) + silence(400))
+    let node = try require(
       player.nodeTime(forPlayerTime: AVAudioTime(sampleTime: 3000, atRate: 48000)))
-    #expect(node.sampleTime == 4000)
+    expectEqual(node.sampleTime, 4000)
   }
 
   @Test func playersStartAtAFrame() throws {
@@ -88,17 +87,17 @@ import Testing
     _ = try offline.render(100)
     player.scheduleBuffer(AVAudioPCMBuffer([ramp(1, 300)]))
     player.play(at: AVAudioTime(sampleTime: 12_000 / 2, atRate: 24_000))
-    #expect(player.isPlaying)
+    expectTrue(player.isPlaying)
     _ = try offline.render(400)
-    let time = try #require(player.lastRenderTime)
-    #expect(player.playerTime(forNodeTime: time)?.sampleTime == 100 - 12_000)
-    #expect(try offline.render(11_800)[0] == silence(11_500) + ramp(1, 300))
+    let time = try require(player.lastRenderTime)
+    expectEqual(player.playerTime(forNodeTime: time)?.sampleTime, 100 - 12_000)
+    try expectEqual(offline.render(11_800)[0], silence(11_500) + ramp(1, 300))
     // A host time counts as none here.
     player.stop()
     player.scheduleBuffer(
       AVAudioPCMBuffer([ramp(1, 100)]), at: AVAudioTime(hostTime: mach_absolute_time() * 2))
     player.play(at: AVAudioTime(hostTime: mach_absolute_time() * 2))
-    #expect(try offline.render(100)[0] == ramp(1, 100))
+    try expectEqual(offline.render(100)[0], ramp(1, 100))
   }
 
   /// The rate of a buffer is that of the output; times count at theirs.
@@ -111,9 +110,8 @@ import Testing
     player.scheduleBuffer(shorts, at: AVAudioTime(sampleTime: 10, atRate: 24000))
     player.scheduleBuffer(AVAudioPCMBuffer([[]]))
     player.play()
-    #expect(
-      try offline.render(100)[0]
-        == silence(20) + (0..<50).map { Float($0) / 128 } + silence(30))
+    try expectEqual(
+      offline.render(100)[0], silence(20) + (0..<50).map { Float($0) / 128 } + silence(30))
   }
 
   @Test func asynchronousFormsReturnAtTheEnd() async throws {
@@ -122,9 +120,9 @@ import Testing
     let first = Task {
       await player.scheduleBuffer(AVAudioPCMBuffer([ramp(0, 64)]))
       over.add(0)
-      #expect(
-        await player.scheduleBuffer(
-          AVAudioPCMBuffer([ramp(0, 64)]), completionCallbackType: .dataRendered) == .dataRendered)
+      await expectEqual(
+        player.scheduleBuffer(
+          AVAudioPCMBuffer([ramp(0, 64)]), completionCallbackType: .dataRendered), .dataRendered)
       over.add(1)
     }
     player.play()
@@ -152,16 +150,16 @@ import Testing
       player.prepare(withFrameCount: 4096)
       player.play()
       let wanted = sound[0] + ramp(1, 10) + sound[0][500..<600] + sound[0][99_950...]
-      #expect(try offline.render(wanted.count + 100)[0] == wanted + silence(100))
-      #expect(waits { ends.all == [0, 1, 2, 3] })
-      #expect(reading.framePosition == 0)
+      try expectEqual(offline.render(wanted.count + 100)[0], wanted + silence(100))
+      expectTrue(waits { ends.all == [0, 1, 2, 3] })
+      expectEqual(reading.framePosition, 0)
       // The file of a rate of its own, in two channels.
       let other = offline.player(.standard(24000, 2))
       other.scheduleFile(reading, at: nil)
       other.play()
       let heard = try offline.render(104_000)[0]
-      #expect(heard[99_000..<100_000].contains { $0 != 0 })
-      #expect(heard[103_000...].allSatisfy { $0 == 0 })
+      expectTrue(heard[99_000..<100_000].contains { $0 != 0 })
+      expectTrue(heard[103_000...].allSatisfy { $0 == 0 })
     }
   }
 
@@ -182,15 +180,15 @@ import Testing
     }
     engine.attach(source)
     engine.connect(source, to: engine.mainMixerNode, format: .standard())
-    #expect(source.numberOfInputs == 0 && source.numberOfOutputs == 1)
+    expectTrue(source.numberOfInputs == 0 && source.numberOfOutputs == 1)
     let half = Array(repeating: Float(0.5), count: 600)
-    #expect(try offline.render(600) == [half, half])
-    #expect(calls.all == [0, 512])
+    try expectEqual(offline.render(600), [half, half])
+    expectEqual(calls.all, [0, 512])
     source.volume = 0.5
     _ = try offline.render(512)
-    #expect(try offline.render(600)[1] == half.map { $0 / 2 })
+    try expectEqual(offline.render(600)[1], half.map { $0 / 2 })
     isSilent.withLock { $0 = true }
-    #expect(try offline.render(100)[0] == silence(100))
+    try expectEqual(offline.render(100)[0], silence(100))
   }
 
   @Test func aSourceNodeMayReplaceTheMemory() throws {
@@ -209,7 +207,7 @@ import Testing
     }
     engine.attach(source)
     engine.connect(source, to: engine.mainMixerNode, format: .standard())
-    #expect(try offline.render(512)[1] == Array(repeating: 0.25, count: 512))
+    try expectEqual(offline.render(512)[1], Array(repeating: 0.25, count: 512))
   }
 
   /// A tap on the mixer hears what the volume has left, with the times of the renders.
@@ -226,8 +224,8 @@ import Testing
     player.scheduleBuffer(AVAudioPCMBuffer([ramp(0, 200_000)]))
     player.play()
     _ = try offline.render(200_000)
-    #expect(waits { heard.all.count == 200 })
-    #expect(heard.all.flatMap(\.self) == ramp(0, 200_000).map { $0 / 2 })
-    #expect(times.all == Array(stride(from: 0, to: 200_000, by: 1000)))
+    expectTrue(waits { heard.all.count == 200 })
+    expectEqual(heard.all.flatMap(\.self), ramp(0, 200_000).map { $0 / 2 })
+    expectEqual(times.all, Array(stride(from: 0, to: 200_000, by: 1000)))
   }
 }

@@ -130,7 +130,7 @@ import Testing
 
   /// `Expectations.swift` says why.
   @Test func theTestsCallFunctionsInPlaceOfSlowMacros() {
-    let slow = #/#(?:expect|require)\((?!\s*throws)/#
+    let slow = #/#(?:expect|require)\((?!\s*(?:throws|processExitsWith))/#
     for name in Self.files(in: "Tests", endingWith: "Tests.swift", deep: true)
     where name != "Project/HouseTests/HouseTests.swift" {
       let text = text(of: repository.appendingPathComponent("Tests/\(name)"))

@@ -53,17 +53,17 @@ import Testing
     try bench.schedule(100, from: 3000, at: .frame(300), 2)
     // Too early: it begins behind the one before.
     try bench.schedule(100, from: 4000, at: .frame(320), 3)
-    #expect(try renderer.render(64)[0] == silence(64), "the clock does not run")
+    try expectEqual(renderer.render(64)[0], silence(64), "the clock does not run")
     bench.unit.play(.nextRender)
     var found: [Float] = []
     for frames in [64, 7, 256, 200] { found += try renderer.render(frames)[0] }
     let wanted =
       ramp(1000, 100) + ramp(2000, 50) + silence(150) + ramp(3000, 100) + ramp(4000, 100)
       + silence(27)
-    #expect(found == wanted)
-    #expect(bench.hasEnded([0, 1, 2, 3]))
-    let clock = try #require(bench.unit.clock)
-    #expect(clock.sampleTime - Double(clock.frame) == 10_064)
+    expectEqual(found, wanted)
+    expectTrue(bench.hasEnded([0, 1, 2, 3]))
+    let clock = try require(bench.unit.clock)
+    expectEqual(clock.sampleTime - Double(clock.frame), 10_064)
   }
 
   @Test func startsAreKeptToTheFrame() throws {
@@ -71,15 +71,15 @@ import Testing
     let renderer = Renderer(bench.unit, from: 0)
     try bench.schedule(100, from: 1000)
     bench.unit.play(.sample(150))
-    #expect(try renderer.render(100)[0] == silence(100))
-    #expect(bench.unit.clock?.frame == -150)
-    #expect(try renderer.render(100)[0] == silence(50) + ramp(1000, 50))
-    #expect(try renderer.render(100)[0] == ramp(1050, 50) + silence(50))
+    try expectEqual(renderer.render(100)[0], silence(100))
+    expectEqual(bench.unit.clock?.frame, -150)
+    try expectEqual(renderer.render(100)[0], silence(50) + ramp(1000, 50))
+    try expectEqual(renderer.render(100)[0], ramp(1050, 50) + silence(50))
     // A moment that is past is the present one.
     bench.unit.stop()
     try bench.schedule(100, from: 2000)
     bench.unit.play(.sample(20))
-    #expect(try renderer.render(100)[0] == ramp(2000, 100))
+    try expectEqual(renderer.render(100)[0], ramp(2000, 100))
   }
 
   @Test func aPauseHoldsTheClock() throws {
@@ -88,13 +88,13 @@ import Testing
     try bench.schedule(600, from: 1000)
     try bench.schedule(100, from: 5000, at: .frame(1000))
     bench.unit.play(.nextRender)
-    #expect(try renderer.render(500)[0] == ramp(1000, 500))
+    try expectEqual(renderer.render(500)[0], ramp(1000, 500))
     bench.unit.pause()
-    #expect(bench.unit.clock == nil)
-    #expect(try renderer.render(1000)[0] == silence(1000))
+    expectNil(bench.unit.clock)
+    try expectEqual(renderer.render(1000)[0], silence(1000))
     bench.unit.play(.nextRender)
-    #expect(
-      try renderer.render(700)[0] == ramp(1500, 100) + silence(400) + ramp(5000, 100) + silence(100)
+    try expectEqual(
+      renderer.render(700)[0], ramp(1500, 100) + silence(400) + ramp(5000, 100) + silence(100)
     )
   }
 
@@ -105,12 +105,12 @@ import Testing
     bench.unit.play(.nextRender)
     var found: [Float] = []
     for _ in 0..<3 { found += try renderer.render(512)[0] }
-    #expect(found == ramp(1, 1000) + ramp(1, 536))
+    expectEqual(found, ramp(1, 1000) + ramp(1, 536))
     try bench.schedule(100, from: 5000, turn: .interruptsAtLoop, 1)
     found = []
     for _ in 0..<2 { found += try renderer.render(512)[0] }
-    #expect(found == ramp(537, 464) + ramp(5000, 100) + silence(460))
-    #expect(bench.hasEnded([0, 1]))
+    expectEqual(found, ramp(537, 464) + ramp(5000, 100) + silence(460))
+    expectTrue(bench.hasEnded([0, 1]))
   }
 
   @Test func anInterruptEndsAllThatWasScheduled() throws {
@@ -118,15 +118,15 @@ import Testing
     let renderer = Renderer(bench.unit)
     for i in 0..<5 { try bench.schedule(1000, from: 1, loops: i == 2, i) }
     bench.unit.play(.nextRender)
-    #expect(try renderer.render(512)[0] == ramp(1, 512))
+    try expectEqual(renderer.render(512)[0], ramp(1, 512))
     try bench.schedule(100, from: 5000, turn: .interrupts, 5)
-    #expect(try renderer.render(512)[0] == ramp(5000, 100) + silence(412))
-    #expect(bench.hasEnded([0, 1, 2, 3, 4, 5]))
+    try expectEqual(renderer.render(512)[0], ramp(5000, 100) + silence(412))
+    expectTrue(bench.hasEnded([0, 1, 2, 3, 4, 5]))
     // At a frame of its own, inside a render.
     try bench.schedule(5000, from: 1, 6)
     try bench.schedule(100, from: 7000, at: .frame(1224), turn: .interrupts, 7)
-    #expect(try renderer.render(512)[0] == ramp(1, 200) + ramp(7000, 100) + silence(212))
-    #expect(bench.hasEnded([0, 1, 2, 3, 4, 5, 6, 7]))
+    try expectEqual(renderer.render(512)[0], ramp(1, 200) + ramp(7000, 100) + silence(212))
+    expectTrue(bench.hasEnded([0, 1, 2, 3, 4, 5, 6, 7]))
   }
 
   @Test func fiveThousandBuffersPlayAndEndInOrder() throws {
@@ -136,8 +136,8 @@ import Testing
     bench.unit.play(.nextRender)
     var found: [Float] = []
     while found.count < 320_000 { found += try renderer.render(4000)[0] }
-    #expect(found == ramp(0, 320_000))
-    #expect(bench.hasEnded(Array(0..<5000)))
+    expectEqual(found, ramp(0, 320_000))
+    expectTrue(bench.hasEnded(Array(0..<5000)))
   }
 
   @Test func aStopEndsEachBufferOnce() throws {
@@ -147,14 +147,14 @@ import Testing
     bench.unit.play(.nextRender)
     for _ in 0..<40 { _ = try renderer.render(4000) }
     bench.unit.stop()
-    #expect(!bench.unit.isPlaying)
-    #expect(bench.hasEnded(Array(0..<5000)))
-    #expect(try renderer.render(64)[0] == silence(64))
+    expectTrue(!bench.unit.isPlaying)
+    expectTrue(bench.hasEnded(Array(0..<5000)))
+    try expectEqual(renderer.render(64)[0], silence(64))
     // The clock begins anew.
     try bench.schedule(10, from: 7, at: .frame(5), 5000)
     bench.unit.play(.nextRender)
-    #expect(try renderer.render(20)[0] == silence(5) + ramp(7, 10) + silence(5))
-    #expect(bench.hasEnded(Array(0...5000)))
+    try expectEqual(renderer.render(20)[0], silence(5) + ramp(7, 10) + silence(5))
+    expectTrue(bench.hasEnded(Array(0...5000)))
   }
 
   /// Without a render: nothing tells the player.
@@ -164,7 +164,7 @@ import Testing
       for i in 0..<3 { try bench.schedule(64, from: 0, 3 * round + i) }
       bench.unit.stop()
     }
-    #expect(bench.hasEnded(Array(0..<9)))
+    expectTrue(bench.hasEnded(Array(0..<9)))
   }
 
   @Test func aHandlerMayStopThePlayer() throws {
@@ -177,7 +177,7 @@ import Testing
     for i in 0..<10 { try bench.schedule(64, from: 0, i) }
     bench.unit.play(.nextRender)
     _ = try renderer.render(64)
-    #expect(bench.hasEnded(Array(0..<10)))
+    expectTrue(bench.hasEnded(Array(0..<10)))
   }
 
   /// The engine's stop: what is scheduled goes on, the clock begins anew.
@@ -188,20 +188,20 @@ import Testing
     bench.unit.play(.nextRender)
     _ = try renderer.render(200)
     bench.unit.halt()
-    #expect(try renderer.render(200)[0] == silence(200))
+    try expectEqual(renderer.render(200)[0], silence(200))
     // Without a render between.
     bench.unit.play(.nextRender)
     bench.unit.halt()
     bench.unit.play(.nextRender)
-    #expect(try renderer.render(500)[0] == ramp(1200, 400) + silence(100))
-    #expect(bench.unit.clock?.frame == 0)
+    try expectEqual(renderer.render(500)[0], ramp(1200, 400) + silence(100))
+    expectEqual(bench.unit.clock?.frame, 0)
   }
 
   @Test func rendersCallNothingThatWaits() throws {
     let bench = try Bench()
     for i in 0..<500 { try bench.schedule(64, from: 0, loops: i == 400, i) }
     bench.unit.play(.nextRender)
-    #expect(try countingCalls(bench.unit) == 0)
+    try expectEqual(countingCalls(bench.unit), 0)
   }
 
   /// A part of a file and buffers keep their order, and the file is read ahead.
@@ -242,7 +242,7 @@ import Testing
     }
     let one = ramp(1, 10)
     let sound = one + ramp(20_000, 80_000) + one + ramp(5, 10) + ramp(99_990, 10) + one
-    #expect(found == sound + silence(81_000 - sound.count))
-    #expect(bench.hasEnded([0, 1, 2, 3, 4, 5]))
+    expectEqual(found, sound + silence(81_000 - sound.count))
+    expectTrue(bench.hasEnded([0, 1, 2, 3, 4, 5]))
   }
 }

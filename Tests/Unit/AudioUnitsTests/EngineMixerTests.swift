@@ -31,7 +31,7 @@ import Testing
   func channelsAreMixedDown(_ inputs: Int, _ outputs: Int, _ wanted: [Float]) throws {
     let found = try Renderer(mixer([inputs], output: outputs)).render(64)
     for channel in 0..<outputs {
-      #expect(
+      expectTrue(
         found[channel].allSatisfy { abs($0 - wanted[channel]) < 1e-5 }, "\(found[channel][0])")
     }
   }
@@ -42,25 +42,25 @@ import Testing
     unit.level(ofInput: 1).pointee.set(pan: -1)
     let renderer = Renderer(unit)
     var found = try renderer.render(64)
-    #expect(found[0] == Array(repeating: 1.5, count: 64))
-    #expect(found[1] == Array(repeating: 0.5, count: 64))
+    expectEqual(found[0], Array(repeating: 1.5, count: 64))
+    expectEqual(found[1], Array(repeating: 0.5, count: 64))
     unit.outputLevel.pointee.set(volume: 0)
     found = try renderer.render(64)
-    for i in 0..<64 { #expect(abs(found[0][i] - 1.5 * (1 - Float(i + 1) / 64)) < 1e-6) }
-    #expect(try renderer.render(64)[0].allSatisfy { $0 == 0 })
+    for i in 0..<64 { expectTrue(abs(found[0][i] - 1.5 * (1 - Float(i + 1) / 64)) < 1e-6) }
+    expectTrue(try renderer.render(64)[0].allSatisfy { $0 == 0 })
   }
 
   /// Inputs are added while the unit renders; those before them go on.
   @Test func inputsAreAddedBetweenRenders() throws {
     let unit = try mixer([2], output: 2)
     let renderer = Renderer(unit)
-    #expect(try renderer.render(64)[0][63] == 1)
+    try expectEqual(renderer.render(64)[0][63], 1)
     try unit.provideInput(99)
-    #expect(unit.busCount(.input) == 100)
+    expectEqual(unit.busCount(.input), 100)
     try unit.setCallback(steps, nil, 99)
-    #expect(try renderer.render(64)[0] == Array(repeating: 2, count: 64))
+    try expectEqual(renderer.render(64)[0], Array(repeating: 2, count: 64))
     #expect(throws: UnitError.self) { try unit.provideInput(1024) }
-    #expect(try countingCalls(unit) == 0)
+    try expectEqual(countingCalls(unit), 0)
   }
 
   // MARK: Taps
@@ -95,13 +95,13 @@ import Testing
     player.play(.nextRender)
     let renderer = Renderer(sum, from: 500)
     for frames in [64, 300, 36, 600] { _ = try renderer.render(frames) }
-    #expect(waits { heard.samples.count == 1000 })
-    #expect(heard.samples == (0..<1000).map { Float($0) })
+    expectTrue(waits { heard.samples.count == 1000 })
+    expectEqual(heard.samples, (0..<1000).map { Float($0) })
     let times = heard.pieces.withLock { $0.map { Int($0.sampleTime) } }
-    #expect(times == Array(stride(from: 500, to: 1500, by: 100)))
+    expectEqual(times, Array(stride(from: 500, to: 1500, by: 100)))
     tap.remove()
     _ = try renderer.render(200)
-    #expect(heard.samples.count == 1000)
+    expectEqual(heard.samples.count, 1000)
   }
 
   /// A piece never goes over a jump of the time.
@@ -117,11 +117,11 @@ import Testing
     try unit.setTap(tap, onOutput: 0)
     _ = try Renderer(unit, from: 0).render(150)
     _ = try Renderer(unit, from: 1000).render(150)
-    #expect(waits { heard.pieces.withLock { $0.count } == 3 })
+    expectTrue(waits { heard.pieces.withLock { $0.count } == 3 })
     heard.pieces.withLock { pieces in
-      #expect(pieces.map(\.sampleTime) == [0, 100, 1000])
-      #expect(pieces.map { $0.channels[0].count } == [100, 50, 100])
+      expectEqual(pieces.map(\.sampleTime), [0, 100, 1000])
+      expectEqual(pieces.map { $0.channels[0].count }, [100, 50, 100])
     }
-    #expect(try countingCalls(unit) == 0)
+    try expectEqual(countingCalls(unit), 0)
   }
 }
