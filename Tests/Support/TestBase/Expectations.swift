@@ -3,7 +3,8 @@ public import Testing
 /// Records an issue unless a condition holds.
 ///
 /// The tests call functions in place of `#expect` and `#require`: the compiler needs a millisecond for a call and some
-/// forty for the macro, and most of the gate's time was that. `#expect(throws:)` and `#expect(processExitsWith:)` have no such function.
+/// forty for the macro, and most of the gate's time was that. `#expect(throws:)` and `#expect(processExitsWith:)` have
+/// no such function.
 ///
 /// - Parameters:
 ///   - comment: Words for the issue.
