@@ -45,7 +45,10 @@ import Testing
     #expect(engine.mainMixerNode.nextAvailableInputBus == 0)
     engine.disconnectNodeInput(engine.mainMixerNode, bus: 7)
     #expect(engine.outputConnectionPoints(for: second, outputBus: 0).isEmpty)
+    let ends = Told<Int>()
+    second.scheduleBuffer(AVAudioPCMBuffer([[0], [0]])) { ends.add(0) }
     engine.detach(second)
+    #expect(waits { ends.all == [0] })
     #expect(second.engine == nil && !engine.attachedNodes.contains(second))
   }
 
