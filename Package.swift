@@ -170,8 +170,8 @@ let package = Package(
     .target(
       name: "AVFAudio",
       dependencies: [
-        "AudioToolbox", "AudioUnits", "CRealTime", "Codecs", "Files", "RealTime", "System",
-        "Timeline",
+        "AudioToolbox", "AudioUnits", "CRealTime", "Codecs", "Files", "Hardware", "RealTime",
+        "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(name: "AVFoundation", dependencies: ["AVFAudio"], swiftSettings: strict),
@@ -392,7 +392,8 @@ let package = Package(
       ],
       path: "Tests/Unit/AudioToolboxTests", swiftSettings: relaxed),
     .testTarget(
-      name: "AVFAudioTests", dependencies: ["AVFAudio", "AVFoundation", "TestSupport"],
+      name: "AVFAudioTests",
+      dependencies: ["AVFAudio", "AVFoundation", "Hardware", "Server", "TestSupport"],
       path: "Tests/API/AVFAudioTests", exclude: ["members.md"], swiftSettings: relaxed),
     // A program written for Apple's systems, word for word.
     .executableTarget(

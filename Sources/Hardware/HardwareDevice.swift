@@ -68,7 +68,10 @@ package final class HardwareDevice: Sendable {
     self.serverName = serverName
     self.clientName = clientName
     Self.makesWay
-    Self.all.withLock { $0.append(Weak(device: self)) }
+    Self.all.withLock { all in
+      all.removeAll { $0.device == nil }
+      all.append(Weak(device: self))
+    }
   }
 
   /// Adds a function to call after each change, on a thread of the library.

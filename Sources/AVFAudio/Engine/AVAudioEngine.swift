@@ -1,7 +1,11 @@
+import AudioToolbox
 import AudioUnits
 public import Foundation
+package import Hardware
 import RealTime
+import Server
 import Synchronization
+import System
 
 /// A graph of nodes that plays, records and renders. Any thread that is not real-time.
 ///
@@ -12,6 +16,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
   private let lock = NSRecursiveLock()
   let threads = EngineThreads()
   let manual = ManualRenderer()
+  let live: LiveRenderer
 
   // Guarded by `lock`.
   private var nodes: [ObjectIdentifier: AVAudioNode] = [:]
@@ -20,11 +25,25 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
   private var input: AVAudioInputNode?
   private var mixer: AVAudioMixerNode?
 
-  /// Creates an engine without nodes.
-  public override init() {}
+  /// Creates an engine without nodes, for the default JACK server.
+  public override convenience init() {
+    let server = JackServer()
+    let path = commandLine.first?.split(separator: "/").last.map(String.init) ?? ""
+    self.init(
+      device: HardwareDevice(
+        server, named: server.name, clientName: path.isEmpty ? "cuejack" : path))
+  }
+
+  /// - Parameter device: No other engine has it.
+  package init(device: HardwareDevice) {
+    live = LiveRenderer(device)
+    super.init()
+    live.whenChanged { [weak self] in self?.cardChanged($0) }
+  }
 
   deinit {
     manual.stop()
+    live.end()
     for node in nodes.values { node.moved(to: nil) }
     threads.end()
   }
@@ -75,20 +94,22 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
       let node = AVAudioOutputNode()
       output = node
       attach(node)
-      node.setOutput(renderFormat)
+      node.setOutput(renderFormat.bus == nil ? .fallback : renderFormat)
       manual.setRoot(node.unit)
       return node
     }
   }
 
-  /// The node that gives what is recorded, or in manual rendering what its function gives.
+  /// The node that gives what is recorded, or in manual rendering what its function gives. Ask for it before
+  /// `start`. What it is connected to has the rate of the sound card.
   public var inputNode: AVAudioInputNode {
     edit {
       if let input { return input }
       let node = AVAudioInputNode()
       input = node
       attach(node)
-      node.setOutput(standardFormat)
+      let format = isInManualRenderingMode ? standardFormat : live.inputFormat
+      node.setOutput(format.channelCount == 0 ? .fallback : format)
       return node
     }
   }
@@ -105,9 +126,16 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     }
   }
 
-  /// The format of what is rendered in the end: that of the sound card, or of manual rendering.
+  /// The format of what is rendered in the end: that of the sound card, or of manual rendering. 0 Hz and no
+  /// channels without a server.
   var renderFormat: AVAudioFormat {
-    isInManualRenderingMode ? manualRenderingFormat : .fallback
+    isInManualRenderingMode ? manualRenderingFormat : live.format
+  }
+
+  /// Returns true for the main mixer if it has the format of a sound card that is not there.
+  func lacksCard(_ node: AVAudioNode) -> Bool {
+    edit { connections.contains { $0.isOwn && $0.source === node } }
+      && renderFormat.channelCount == 0
   }
 
   /// The standard format with the rate and the channels of `renderFormat`.
@@ -119,12 +147,18 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
   /// Lets the output, and the main mixer if the app has not connected it, have another format.
   func renderFormatChanged() {
     edit {
-      output?.setOutput(renderFormat)
-      for node in nodes.values { try? node.unit.setMaximumFrames(manual.maximumFrames) }
-      if let own = connections.first(where: { $0.isOwn }) {
+      let format = renderFormat.bus == nil ? .fallback : renderFormat
+      if let output, (try? output.unit.bus(.output, 0).format) != format.bus {
+        output.setOutput(format)
+      }
+      let frames = manual.maximumFrames
+      for node in nodes.values where node.unit.maximumFrames != frames {
+        try? node.unit.setMaximumFrames(frames)
+        node.renewTaps()
+      }
+      if let own = connections.first(where: { $0.isOwn }), own.format != standardFormat {
         connect(own.source, 0, [(own.destination, 0)], standardFormat, isOwn: true)
       }
-      for node in nodes.values { node.renewTaps() }
     }
   }
 
@@ -192,17 +226,20 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
       connection.source === source && connection.output == bus
         || points.contains { $0.0 === connection.destination && $0.1 == connection.input }
     }
-    let format = format ?? source.outputFormat(forBus: bus)
+    var format = format ?? source.outputFormat(forBus: bus)
+    if format.channelCount == 0 { format = .fallback }
     source.setOutput(format)
     for (node, input) in points {
       let connection = Connection(source, bus, node, input, format, isOwn: isOwn)
       connections.append(connection)
       connection.applySettings()
+      connection.setFadesIn(live.isRunning)
       node.setInput(format, bus: input)
       do { try node.unit.connect(source.unit, output: UInt32(bus), to: UInt32(input)) } catch {
         refuse("AVAudioEngine.connect: \(source) cannot be connected to \(node): \(error)")
       }
     }
+    updateSidePull()
   }
 
   /// Returns true if the sound of a node goes to another one, or they are the same.
@@ -231,11 +268,18 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     edit { disconnect { $0.source === node } }
   }
 
+  /// Removes connections. While the engine plays, their sound fades out before.
   private func disconnect(_ isMeant: (Connection) -> Bool) {
-    for connection in connections.filter(isMeant) {
+    let meant = connections.filter(isMeant)
+    if meant.isEmpty { return }
+    for connection in meant { connection.fade(out: true) }
+    live.awaitRenders()
+    defer { for connection in meant { connection.fade(out: false) } }
+    for connection in meant {
       try? unsafe connection.destination.unit.setCallback(nil, nil, UInt32(connection.input))
     }
     connections.removeAll(where: isMeant)
+    updateSidePull()
   }
 
   /// Returns the output that an input is connected to; nil if there is none.
@@ -295,26 +339,68 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
   // MARK: Running
 
   /// True from `start` until `pause` or `stop`.
-  public var isRunning: Bool { manual.isRunning }
+  public var isRunning: Bool { manual.isRunning || live.isRunning }
 
   /// Prepares what rendering needs. `start` does that, too.
-  public func prepare() { _ = outputNode }
+  public func prepare() {
+    _ = outputNode
+    if isInManualRenderingMode { return }
+    live.look()
+    renderFormatChanged()
+  }
 
-  /// Lets the engine render. Players and their clocks go on where they were before `pause`, and keep what is
-  /// scheduled.
+  /// Lets the engine render: in a JACK client of its own, named after the program, or by hand. Players and their
+  /// clocks go on where they were before `pause`, and keep what is scheduled.
+  ///
+  /// - Throws: -10875 if the server cannot be used, with the reason; -10868 if the input node is connected with another rate
+  ///   than the sound card's.
   public func start() throws {
-    guard isInManualRenderingMode else { throw AVAudioEngine.error(.invalidMode) }
     prepare()
-    manual.start()
+    if isRunning { return }
+    for node in attachedNodes { unsafe node.unit.render.pointee.clearTime() }
+    if isInManualRenderingMode { return manual.start() }
+    let (plays, input) = edit { (connections.contains { $0.destination === output }, self.input) }
+    if let input, live.inputFormat.channelCount > 0,
+      input.outputFormat(forBus: 0).sampleRate != live.inputFormat.sampleRate
+    {
+      throw NSError(
+        NSError.avfaudio, kAudioUnitErr_FormatNotSupported,
+        "AVAudioEngine.start: the input node is connected with \(input.outputFormat(forBus: 0)), the sound card has \(live.inputFormat)"
+      )
+    }
+    do {
+      try live.start(
+        plays || input == nil ? outputNode.unit : nil, recordingFor: input?.unit)
+      updateSidePull()
+    } catch {
+      throw NSError(
+        NSError.avfaudio, kAudioUnitErr_FailedInitialization,
+        "AVAudioEngine.start: the JACK server cannot be used: \(error)")
+    }
+  }
+
+  /// Lets the device render the input node if only its taps hear it.
+  func updateSidePull() {
+    let input = edit { self.input }
+    guard let input, live.isRunning else { return }
+    let isAlone = edit { output.map { !comes(input, before: $0) } ?? true }
+    live.setSidePull(isAlone && input.hasTaps ? [input.unit] : [])
   }
 
   /// Lets the engine render no more until `start`. The clocks of players are held.
-  public func pause() { manual.stop() }
+  public func pause() {
+    manual.stop()
+    live.stop()
+  }
 
   /// Ends rendering, and the clocks of players. They keep what is scheduled, and go on with it when they are
   /// played again.
   public func stop() {
-    manual.stop()
+    pause()
+    haltPlayers()
+  }
+
+  private func haltPlayers() {
     for player in players { player.player.halt() }
   }
 
@@ -325,12 +411,20 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     manual.resetTime()
   }
 
+  /// Tells the app that the sound card has changed, or is gone. The engine has stopped.
+  private func cardChanged(_ hasStopped: Bool) {
+    if !isInManualRenderingMode { renderFormatChanged() }
+    if !hasStopped { return }
+    haltPlayers()
+    NotificationCenter.default.post(name: .AVAudioEngineConfigurationChange, object: self)
+  }
+
   var players: [AVAudioPlayerNode] { edit { nodes.values.compactMap { $0 as? AVAudioPlayerNode } } }
 
   // MARK: Latency
 
   /// Seconds from the output node to the moment when it is heard; 0 in manual rendering.
-  var presentationLatency: TimeInterval { 0 }
+  var presentationLatency: TimeInterval { isInManualRenderingMode ? 0 : live.latencies.output }
 
   /// Seconds from a node's output to the moment when it is heard.
   func latency(behind node: AVAudioNode) -> TimeInterval {
@@ -342,4 +436,12 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
       return next.latency + latency(behind: next)
     }
   }
+}
+
+extension NSNotification.Name {
+  /// Posted when the rate or the channels of the sound card have changed while the engine ran, or the server has gone. The
+  /// engine has stopped, and its nodes are connected as they were: `start` lets it go on. Posted on a thread of
+  /// the library; the object is the engine.
+  public static let AVAudioEngineConfigurationChange = NSNotification.Name(
+    "AVAudioEngineConfigurationChange")
 }

@@ -7,8 +7,13 @@ import Synchronization
 
 /// What an engine plays or records through.
 open class AVAudioIONode: AVAudioNode, @unchecked Sendable {
-  /// Seconds between a frame at this node and at the sound card; 0 in manual rendering.
-  public var presentationLatency: TimeInterval { engine?.presentationLatency ?? 0 }
+  /// Seconds between a frame at this node and at the sound card; 0 in manual rendering, and while the engine does not
+  /// run.
+  public var presentationLatency: TimeInterval {
+    guard let engine, !engine.isInManualRenderingMode else { return 0 }
+    let latencies = engine.live.latencies
+    return self is AVAudioInputNode ? latencies.input : latencies.output
+  }
 }
 
 /// The node behind all others of an engine. Its input may have any rate and number of channels, which it
@@ -49,6 +54,9 @@ open class AVAudioInputNode: AVAudioIONode, AVAudioMixing, MixedNode, @unchecked
   /// Returns the format of what comes in.
   open override func inputFormat(forBus bus: AVAudioNodeBus) -> AVAudioFormat {
     guard bus == 0 else { refuse("AVAudioNode.inputFormat: \(self) has no input \(bus)") }
+    guard let engine, engine.isInManualRenderingMode else {
+      return engine?.live.inputFormat ?? .absent
+    }
     return blocks.withLock { $0.last?.format } ?? .absent
   }
 

@@ -29,10 +29,16 @@ final class Connection {
 
   /// Gives the mixer's bus volume and pan.
   func apply(_ values: MixingSettings.Values) {
-    guard let level = unsafe level else { return }
+    guard destination is AVAudioMixerNode, let level = unsafe level else { return }
     unsafe level.pointee.set(volume: values.volume)
     unsafe level.pointee.set(pan: values.pan)
   }
+
+  /// Sets whether the sound fades in when the connection is made.
+  func setFadesIn(_ on: Bool) { unsafe level?.pointee.setFadesIn(on) }
+
+  /// Fades the sound out, or in again, within one render.
+  func fade(out: Bool) { unsafe level?.pointee.fade(out: out) }
 
   /// Gives the mixer's bus the settings of the source.
   func applySettings() {
@@ -40,7 +46,7 @@ final class Connection {
   }
 
   private var level: UnsafeMutablePointer<EngineMixerLevel>? {
-    unsafe (destination as? AVAudioMixerNode)?.mixer.level(ofInput: input)
+    unsafe (destination.unit as? EngineMixerUnit)?.level(ofInput: input)
   }
 }
 

@@ -44,6 +44,13 @@ open class AVAudioMixerNode: AVAudioNode, AVAudioMixing, MixedNode, @unchecked S
     return (0...used.count).first { !used.contains($0) } ?? used.count
   }
 
+  /// Returns the format of the output. For the main mixer, that of the sound card: 0 Hz and no channels without a
+  /// server.
+  open override func outputFormat(forBus bus: AVAudioNodeBus) -> AVAudioFormat {
+    let format = super.outputFormat(forBus: bus)
+    return engine?.lacksCard(self) == true ? .absent : format
+  }
+
   override var standardFormat: AVAudioFormat { engine?.standardFormat ?? .fallback }
 
   override func applyOutput(_ format: BusFormat) throws { try mixer.setOutputFormat(format) }

@@ -185,7 +185,8 @@ open class AVAudioNode: NSObject, @unchecked Sendable {
     _ size: AVAudioFrameCount, _ block: SharedBlock<AVAudioNodeTapBlock>, _ bus: AVAudioNodeBus,
     _ engine: AVAudioEngine
   ) {
-    let format = outputFormat(forBus: bus)
+    let known = outputFormat(forBus: bus)
+    let format = known.channelCount == 0 ? .fallback : known
     let rate = format.sampleRate
     let thread = engine.threads.taps
     let tap = OutputTap(
@@ -202,6 +203,7 @@ open class AVAudioNode: NSObject, @unchecked Sendable {
     state.withLock { $0.taps[bus] = NodeTap(size: size, block: block, tap: tap) }
     thread.add(tap)
     try? unit.setTap(tap, onOutput: UInt32(bus))
+    engine.updateSidePull()
   }
 
   /// Ends a tap, and waits until its function has returned, unless this is called inside that. What was
@@ -213,6 +215,8 @@ open class AVAudioNode: NSObject, @unchecked Sendable {
     try? unit.setTap(nil, onOutput: UInt32(bus))
     old.tap.remove()
   }
+
+  var hasTaps: Bool { state.withLock { !$0.taps.isEmpty } }
 
   /// Ends all taps.
   func removeTaps() {

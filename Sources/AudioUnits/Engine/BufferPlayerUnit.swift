@@ -1,4 +1,5 @@
 package import CRealTime
+import Glibc
 import Logging
 package import RealTime
 import Synchronization
@@ -116,7 +117,7 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
     settle()
     old?.remove(self)
     if let oldReader { oldReader.thread.remove(oldReader) }
-    thread?.add(self)
+    if let thread { thread.add(self) } else if old != nil { serveAlone() }
     if let reader = queue.withLock({ $0.reader }) { reader.thread.add(reader) }
   }
 
@@ -250,8 +251,17 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
     if let thread {
       thread.wake()
     } else {
-      // The unit has left its engine.
-      startThread(named: "player") { _ = self.serve() }
+      serveAlone()
+    }
+  }
+
+  /// Calls the handlers that are left after the unit has left its engine.
+  private func serveAlone() {
+    startThread(named: "player") {
+      while let time = self.serve() {
+        let now = HostTime.now
+        if time > now { usleep(UInt32(min(time - now, 1_000_000_000) / 1000)) }
+      }
     }
   }
 

@@ -56,11 +56,6 @@ package final class EngineMixerUnit: Unit, @unchecked Sendable {
 
   package var outputLevel: UnsafeMutablePointer<EngineMixerLevel> { unsafe output.level }
 
-  override func fade(_ bus: Int, out: Bool) -> Bool {
-    unsafe level(ofInput: bus).pointee.fade(out: out)
-    return true
-  }
-
   override func prepare(inputs: [BusFormat], outputs: [BusFormat], maximumFrames: Int)
     throws(UnitError)
   {

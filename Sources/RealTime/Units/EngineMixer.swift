@@ -6,6 +6,7 @@ package struct EngineMixerLevel: ~Copyable {
   private let volume = Atomic<UInt32>(Float(1).bitPattern)
   private let pan = Atomic<UInt32>(0)
   private let isOut = Atomic<Bool>(false)
+  private let fadesIn = Atomic<Bool>(false)
   /// The gains at the end of the latest render.
   private var gains = ChannelGain(1)
   private var hasRun = false
@@ -19,6 +20,9 @@ package struct EngineMixerLevel: ~Copyable {
   package func set(pan: Float) { self.pan.store(pan.bitPattern, ordering: .relaxed) }
   /// Fades out, or in again, within one render.
   package func fade(out: Bool) { isOut.store(out, ordering: .relaxed) }
+
+  /// Sets whether an input fades in when it is connected, within one render, instead of beginning with its gains.
+  package func setFadesIn(_ on: Bool) { fadesIn.store(on, ordering: .relaxed) }
 
   // MARK: Renders
 
@@ -36,11 +40,14 @@ package struct EngineMixerLevel: ~Copyable {
   /// Returns the gains before and after a render, which change in a straight line.
   @_noLocks fileprivate mutating func move() -> (from: ChannelGain, to: ChannelGain) {
     let to = target
-    let from = hasRun ? gains : to
+    let from = hasRun ? gains : fadesIn.load(ordering: .relaxed) ? ChannelGain(0) : to
     gains = to
     hasRun = true
     return (from, to)
   }
+
+  /// Lets the next render begin anew.
+  @_noLocks fileprivate mutating func rest() { hasRun = false }
 }
 
 /// How the channels of an input go to those of the output: a gain for each pair, those of the first output
@@ -74,8 +81,11 @@ package struct EngineMixer: BitwiseCopyable {
     sum.silence(frames: frames)
     var hasSound = false
     for bus in unsafe 0..<setup.pointee.inputCount {
+      if unsafe setup.pointee.isUnconnected(bus) {
+        unsafe levels[bus].pointee.rest()
+        continue
+      }
       let (from, to) = unsafe levels[bus].pointee.move()
-      if unsafe setup.pointee.isUnconnected(bus) { continue }
       var isSilent = false
       let status = unsafe setup.pointee.pull(
         bus, frames: frames, at: call.time, isSilent: &isSilent)

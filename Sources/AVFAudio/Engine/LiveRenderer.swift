@@ -1,0 +1,187 @@
+import AudioUnits
+import Dispatch
+import Foundation
+import Hardware
+import Logging
+import RealTime
+import Synchronization
+import System
+
+/// Renders the output node of an engine for a JACK client of the engine's own, named after the program. Any thread
+/// that is not real-time.
+final class LiveRenderer: Sendable {
+  private struct State {
+    var unit: OutputUnit?
+    /// The formats of the sound card's outputs and of its inputs.
+    var format = AVAudioFormat.absent
+    var inputFormat = AVAudioFormat.absent
+    /// The unit that the inputs supply, and what is rendered though it goes nowhere.
+    var input: AudioUnits.Unit?
+    var sidePull: SidePull?
+    /// Host time in nanoseconds from which on a server is looked for that was not there.
+    var nextLook: UInt64 = 0
+    var isRunning = false
+  }
+  private let state = Mutex(State())
+  /// Held while the unit is started or stopped. Lock it before `state`.
+  private let control = Mutex<Void>(())
+  private let device: HardwareDevice
+  private let changed = Mutex<(@Sendable (_ hasStopped: Bool) -> Void)?>(nil)
+
+  init(_ device: HardwareDevice) {
+    self.device = device
+    device.addObserver { [weak self] change in
+      switch change {
+      case .sampleRate, .channels, .presence:
+        // The thread that tells it is needed for the stop.
+        DispatchQueue.global().async { [weak self] in self?.cardChanged() }
+      default: break
+      }
+    }
+  }
+
+  /// Sets the function that is called on a thread of the library when the sound card has changed. If it rendered, it
+  /// has stopped.
+  func whenChanged(_ body: @escaping @Sendable (_ hasStopped: Bool) -> Void) {
+    changed.withLock { $0 = body }
+  }
+
+  var isRunning: Bool { state.withLock { $0.isRunning } }
+  /// The format of the sound card's inputs; 0 Hz and no channels without a server.
+  var inputFormat: AVAudioFormat {
+    _ = format
+    return state.withLock { $0.inputFormat }
+  }
+  /// The format of the sound card's outputs; 0 Hz and no channels without a server, which is looked for
+  /// once a second at the most.
+  var format: AVAudioFormat {
+    let (format, isDue) = state.withLock { state in
+      (state.format, state.format.channelCount == 0 && HostTime.now >= state.nextLook)
+    }
+    if !isDue { return format }
+    _ = look()
+    return state.withLock { $0.format }
+  }
+
+  /// Asks the server for the formats of the sound card.
+  ///
+  /// - Returns: True if they are others than before.
+  @discardableResult
+  func look() -> Bool {
+    let facts = try? device.facts
+    func format(_ channels: Int?) -> AVAudioFormat {
+      guard let facts, let channels else { return .absent }
+      return AVAudioFormat(rate: facts.sampleRate, channels: channels) ?? .absent
+    }
+    let (format, inputFormat) = (format(facts?.outputs), format(facts?.inputs))
+    return state.withLock { state in
+      defer { (state.format, state.inputFormat) = (format, inputFormat) }
+      state.nextLook = HostTime.now + 1_000_000_000
+      return state.format != format || state.inputFormat != inputFormat
+    }
+  }
+
+  private func cardChanged() {
+    let isOther = look()
+    let hasStopped = isRunning && (isOther || !device.isAlive)
+    if hasStopped { stop() }
+    if hasStopped || isOther { changed.withLock { $0 }?(hasStopped) }
+  }
+
+  /// Lets the device render a unit.
+  ///
+  /// - Parameters:
+  ///   - root: The unit of the output node; nil if nothing is to be heard.
+  ///   - input: The unit of the input node; nil if nothing is to be recorded.
+  func start(_ root: AudioUnits.Unit?, recordingFor input: AudioUnits.Unit?) throws {
+    try control.withLock { _ in
+      if isRunning { return }
+      try device.prepare()
+      let unit = try output()
+      if let root {
+        try unit.setFormat(root.bus(.output, 0).format, .input, 0)
+        try unit.connect(root, output: 0, to: 0)
+      }
+      try unit.setPlays(root != nil)
+      try unit.setRecords(input != nil)
+      if let input, let format = inputFormat.bus {
+        try unit.setFormat(format, .output, 1)
+        try input.setFormat(format, .input, 0)
+        try unit.supply(input, bus: 0)
+      }
+      unit.setSidePull(nil)
+      state.withLock { ($0.input, $0.sidePull) = (input, nil) }
+      try unit.initialize()
+      state.withLock { $0.isRunning = true }
+      do { try unit.start() } catch {
+        state.withLock { $0.isRunning = false }
+        throw error
+      }
+    }
+  }
+
+  private func output() throws -> OutputUnit {
+    if let unit = state.withLock({ $0.unit }) { return unit }
+    guard let unit = try UnitKind.defaultOutput.make(on: { self.device }) as? OutputUnit else {
+      preconditionFailure("the default output is an output unit")
+    }
+    // Renders count as the server does, also after a pause.
+    unit.setCountsFromZero(false)
+    state.withLock { $0.unit = unit }
+    return unit
+  }
+
+  /// Ends rendering, and removes the ports.
+  func stop() {
+    control.withLock { _ in
+      let unit = state.withLock { state in
+        state.isRunning = false
+        return state.unit
+      }
+      unit?.stop()
+    }
+  }
+
+  /// Ends the client.
+  func end() {
+    stop()
+    let (unit, input) = state.withLock { state in
+      defer { (state.unit, state.input) = (nil, nil) }
+      return (state.unit, state.input)
+    }
+    try? unsafe input?.setCallback(nil, nil, 0)
+    unit?.dispose()
+    device.closeIfUnused()
+  }
+
+  /// Lets the device render units whose sound goes nowhere.
+  func setSidePull(_ units: [AudioUnits.Unit]) {
+    control.withLock { _ in
+      guard let unit = state.withLock({ $0.unit }) else { return }
+      let pull = units.isEmpty ? nil : SidePull(units)
+      unit.setSidePull(pull)
+      state.withLock { $0.sidePull = pull }
+    }
+  }
+
+  /// Seconds from a render to the moment when its sound leaves the sound card, and from the moment when sound comes in
+  /// to its render.
+  var latencies: (output: Double, input: Double) {
+    guard isRunning, let facts = try? device.facts, facts.sampleRate > 0 else { return (0, 0) }
+    return (
+      Double(facts.outputLatency) / facts.sampleRate, Double(facts.inputLatency) / facts.sampleRate
+    )
+  }
+
+  /// Waits until the device has rendered twice, unless the caller is a render.
+  func awaitRenders() {
+    guard let unit = state.withLock({ $0.isRunning ? $0.unit : nil }), !unit.isInside else {
+      return
+    }
+    let count = unsafe unit.render.pointee.rendersOver + 2
+    let deadline = HostTime.now + 2_000_000_000
+    while unsafe unit.render.pointee.rendersOver < count, device.isAlive, HostTime.now < deadline {
+      usleep(200)
+    }
+  }
+}

@@ -1,0 +1,179 @@
+import AVFoundation
+import Hardware
+import Server
+import Synchronization
+import TestSupport
+import Testing
+
+/// AVAudioEngine in a JACK client of its own.
+@Suite(.tags(.server)) struct LiveEngineTests {
+  private func engine(on daemon: JackDaemon) -> AVAudioEngine {
+    AVAudioEngine(
+      device: HardwareDevice(
+        JackServer(named: daemon.name), named: daemon.name, clientName: "engine"))
+  }
+
+  /// The sound without the silence before and after it.
+  private func trimmed(_ samples: [Float]) -> ArraySlice<Float> {
+    guard let first = samples.firstIndex(where: { $0 != 0 }),
+      let last = samples.lastIndex(where: { $0 != 0 })
+    else { return [] }
+    return samples[first...last]
+  }
+
+  @Test func aPlayerIsHeardBitForBit() throws {
+    let daemon = try JackDaemon(period: 256, playbackPorts: 0)
+    let card = try CaptureClient(on: daemon, capacity: 96_000, isSoundCard: true)
+    let engine = engine(on: daemon)
+    #expect(engine.mainMixerNode.outputFormat(forBus: 0) == .standard())
+    #expect(engine.outputNode.outputFormat(forBus: 0) == .standard())
+    let player = AVAudioPlayerNode()
+    engine.attach(player)
+    engine.connect(player, to: engine.mainMixerNode, format: nil)
+    #expect(player.lastRenderTime == nil)
+    try engine.start()
+    #expect(engine.isRunning)
+    card.arm()
+    let sound = noise(20_000).map { $0.map { $0 == 0 ? 0.25 : $0 } }
+    engine.connect(player, to: engine.mainMixerNode, format: .standard())
+    let ends = Told<Int>()
+    player.scheduleBuffer(
+      AVAudioPCMBuffer(sound), completionCallbackType: .dataPlayedBack
+    ) { _ in ends.add(0) }
+    player.play()
+    #expect(waits { player.lastRenderTime?.isHostTimeValid == true })
+    let time = try #require(player.lastRenderTime)
+    #expect(time.sampleRate == 48000 && time.isSampleTimeValid)
+    #expect(waits { ends.all == [0] })
+    // It goes on after a pause.
+    engine.pause()
+    #expect(!engine.isRunning && player.isPlaying)
+    try engine.start()
+    player.scheduleBuffer(AVAudioPCMBuffer([[1], [1]])) { ends.add(1) }
+    #expect(waits { ends.all == [0, 1] })
+    engine.stop()
+    #expect(!player.isPlaying)
+    for channel in 0..<2 {
+      let heard = trimmed(card.samples(channel: channel))
+      #expect(Array(heard.prefix(20_000)) == sound[channel])
+      #expect(heard.last == 1)
+    }
+  }
+
+  @Test func editsOfARunningEngineDoNotClick() throws {
+    let daemon = try JackDaemon(period: 256, playbackPorts: 0)
+    let card = try CaptureClient(on: daemon, capacity: 480_000, isSoundCard: true)
+    let engine = engine(on: daemon)
+    let mixer = AVAudioMixerNode()
+    let sources = (0..<2).map { _ in
+      AVAudioSourceNode { _, _, frames, list in
+        for buffer in UnsafeMutableAudioBufferListPointer(list) {
+          let samples = buffer.mData!.assumingMemoryBound(to: Float.self)
+          for i in 0..<Int(frames) { samples[i] = 0.25 }
+        }
+        return noErr
+      }
+    }
+    for node in sources + [mixer] as [AVAudioNode] { engine.attach(node) }
+    _ = engine.mainMixerNode
+    try engine.start()
+    card.arm()
+    for round in 0..<5 {
+      engine.connect(sources[0], to: engine.mainMixerNode, format: .standard())
+      engine.connect(sources[1], to: mixer, format: .standard())
+      engine.connect(mixer, to: engine.mainMixerNode, format: .standard())
+      mixer.outputVolume = Float(round % 2)
+      sources[0].volume = 1 - Float(round % 2)
+      engine.disconnectNodeOutput(mixer)
+      engine.detach(sources[0])
+      engine.attach(sources[0])
+      engine.disconnectNodeInput(engine.mainMixerNode)
+    }
+    engine.stop()
+    let heard = card.samples(channel: 0)
+    let steps = zip(heard, heard.dropFirst()).map { abs($0 - $1) }
+    #expect(heard.contains { $0 > 0.2 } && steps.allSatisfy { $0 < 0.5 / 200 })
+  }
+
+  @Test func aChangeOfTheRateStopsTheEngineAndTellsIt() throws {
+    let server = HandDrivenServer()
+    var engine: AVAudioEngine? = AVAudioEngine(
+      device: HardwareDevice(server, named: "by-hand", clientName: "engine"))
+    let player = AVAudioPlayerNode()
+    let told = Told<Bool>()
+    do {
+      let engine = try #require(engine)
+      engine.attach(player)
+      engine.connect(player, to: engine.mainMixerNode, format: .standard(48000, 1))
+      try engine.start()
+      player.scheduleBuffer(AVAudioPCMBuffer([ramp(1, 4000)]))
+      player.play()
+      server.cycle(frames: 1024)
+      let token = NotificationCenter.default.addObserver(
+        forName: .AVAudioEngineConfigurationChange, object: engine, queue: nil
+      ) { notification in
+        told.add((notification.object as? AVAudioEngine)?.isRunning == false)
+      }
+      defer { NotificationCenter.default.removeObserver(token) }
+      server.changeRate(to: 44100)
+      #expect(waits { told.all == [true] })
+      #expect(!player.isPlaying)
+      #expect(player.outputFormat(forBus: 0) == .standard(48000, 1))
+      try engine.start()
+      #expect(engine.mainMixerNode.outputFormat(forBus: 0) == .standard(44100))
+      #expect(engine.isRunning)
+    }
+    // It is released while it runs.
+    engine = nil
+    #expect(player.engine == nil)
+    #expect(waits { server.clients.allSatisfy { $0.outputs.allSatisfy { $0.isRemoved } } })
+  }
+
+  /// With a tap alone, and then heard through the main mixer.
+  @Test func whatComesInIsHeardByTapsAndGoesThrough() throws {
+    let server = HandDrivenServer()
+    // The inputs of a later start have other numbers.
+    server.hears = { frame, input in Float(Int(frame) * (2 - input % 2)) / 65_536 }
+    let engine = AVAudioEngine(
+      device: HardwareDevice(server, named: "by-hand", clientName: "engine"))
+    let input = engine.inputNode
+    #expect(input.inputFormat(forBus: 0) == .standard())
+    #expect(input.outputFormat(forBus: 0) == .standard() && input.numberOfInputs == 0)
+    let heard = Told<[[Float]]>()
+    input.installTap(onBus: 0, bufferSize: 1024, format: nil) { buffer, time in
+      #expect(time.isSampleTimeValid)
+      heard.add(buffer.channels)
+    }
+    try engine.start()
+    for _ in 0..<4 { server.cycle(frames: 1024) }
+    #expect(waits { heard.all.count == 4 })
+    func isRising(_ samples: [Float], _ step: Float) -> Bool {
+      zip(samples, samples.dropFirst()).allSatisfy { abs($1 - $0 - step) < 1e-6 }
+    }
+    #expect(isRising(heard.all.flatMap { $0[0] }, 1 / 65_536))
+    #expect(isRising(heard.all.flatMap { $0[1] }, 2 / 65_536))
+    #expect(server.clients[0].outputs.isEmpty)
+    engine.stop()
+    engine.connect(input, to: engine.mainMixerNode, format: nil)
+    try engine.start()
+    for _ in 0..<4 { server.cycle(frames: 1024) }
+    #expect(waits { heard.all.count == 8 })
+    let played = try #require(server.clients[0].samples.first)
+    #expect(played.count >= 4096 && isRising(Array(played.suffix(2048)), 1 / 65_536))
+    engine.stop()
+    engine.connect(input, to: engine.mainMixerNode, format: .standard(44100))
+    #expect(try failure { try engine.start() }.code == -10868)
+  }
+
+  @Test func withoutAServerThereIsNoFormat() throws {
+    let engine = AVAudioEngine(
+      device: HardwareDevice(
+        JackServer(named: "cuejack-none"), named: "cuejack-none", clientName: "engine"))
+    #expect(engine.mainMixerNode.outputFormat(forBus: 0).channelCount == 0)
+    #expect(engine.outputNode.outputFormat(forBus: 0).sampleRate == 0)
+    let error = try failure { try engine.start() }
+    #expect(error.domain == "com.apple.coreaudio.avfaudio" && error.code == -10875)
+    #expect(error.localizedDescription.contains("cuejack-none"))
+    #expect(!engine.isRunning)
+  }
+}
