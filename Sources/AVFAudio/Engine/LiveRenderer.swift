@@ -26,7 +26,7 @@ final class LiveRenderer: Sendable {
   /// Held while the unit is started or stopped. Lock it before `state`.
   private let control = Mutex<Void>(())
   private let device: HardwareDevice
-  private let changed = Mutex<(@Sendable (_ hasStopped: Bool) -> Void)?>(nil)
+  private let changed = Hook<@Sendable (_ hasStopped: Bool) -> Void>()
 
   init(_ device: HardwareDevice) {
     self.device = device
@@ -43,7 +43,7 @@ final class LiveRenderer: Sendable {
   /// Sets the function that is called on a thread of the library when the sound card has changed. If it rendered, it
   /// has stopped.
   func whenChanged(_ body: @escaping @Sendable (_ hasStopped: Bool) -> Void) {
-    changed.withLock { $0 = body }
+    changed.set(body)
   }
 
   var isRunning: Bool { state.withLock { $0.isRunning } }
@@ -85,7 +85,7 @@ final class LiveRenderer: Sendable {
     let isOther = look()
     let hasStopped = isRunning && (isOther || !device.isAlive)
     if hasStopped { stop() }
-    if hasStopped || isOther { changed.withLock { $0 }?(hasStopped) }
+    if hasStopped || isOther { changed.function?(hasStopped) }
   }
 
   /// Lets the device render a unit.

@@ -132,7 +132,7 @@ import Testing
       let all = try run(
         "ldd", [installation.prefix.appendingPathComponent("bin/cuejack").path],
         environment: ["LD_LIBRARY_PATH": ""])
-      expectTrue(all.status == 0 && !all.output.contains("not found"))
+      expectTrue(all.status == 0 && !all.output.contains("not found"), "\(all)")
       for part in runtime + [toolchain] { expectTrue(!all.output.contains(part), "\(all.output)") }
     }
   }
@@ -157,7 +157,7 @@ import Testing
         let info = try run(
           installation.prefix.appendingPathComponent("bin/cuejack").path, ["info", file],
           environment: ["LD_LIBRARY_PATH": "", "LD_DEBUG": "libs"])
-        expectTrue(info.status == 0 && info.output.contains("48000"))
+        expectTrue(info.status == 0 && info.output.contains("48000"), "\(info)")
         expectTrue(info.errors.contains("find library=libsndfile"))
         expectEqual(info.errors.contains("find library=libavformat"), loads, "\(file)")
       }

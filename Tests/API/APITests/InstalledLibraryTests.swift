@@ -209,7 +209,8 @@ import Testing
         "valgrind", ["--leak-check=full", "--show-leak-kinds=all", "--num-callers=40", binary],
         environment: ["LD_LIBRARY_PATH": ""])
       expectTrue(
-        result.status == 0 && result.errors.contains("definitely lost: 17 bytes in 1 blocks"))
+        result.status == 0 && result.errors.contains("definitely lost: 17 bytes in 1 blocks"),
+        "\(result)")
       expectTrue(
         result.errors.contains("(AudioFileGlobalInfo.swift:"), "\(result.errors.suffix(3000))")
       expectTrue(

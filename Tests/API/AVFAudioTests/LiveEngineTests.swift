@@ -25,14 +25,14 @@ import Testing
     let daemon = try JackDaemon(period: 256, playbackPorts: 0)
     let card = try CaptureClient(on: daemon, capacity: 96_000, isSoundCard: true)
     let engine = engine(on: daemon)
-    #expect(engine.mainMixerNode.outputFormat(forBus: 0) == .standard())
-    #expect(engine.outputNode.outputFormat(forBus: 0) == .standard())
+    expectEqual(engine.mainMixerNode.outputFormat(forBus: 0), .standard())
+    expectEqual(engine.outputNode.outputFormat(forBus: 0), .standard())
     let player = AVAudioPlayerNode()
     engine.attach(player)
     engine.connect(player, to: engine.mainMixerNode, format: nil)
-    #expect(player.lastRenderTime == nil)
+    expectNil(player.lastRenderTime)
     try engine.start()
-    #expect(engine.isRunning)
+    expectTrue(engine.isRunning)
     card.arm()
     let sound = noise(20_000).map { $0.map { $0 == 0 ? 0.25 : $0 } }
     engine.connect(player, to: engine.mainMixerNode, format: .standard())
@@ -41,22 +41,22 @@ import Testing
       AVAudioPCMBuffer(sound), completionCallbackType: .dataPlayedBack
     ) { _ in ends.add(0) }
     player.play()
-    #expect(waits { player.lastRenderTime?.isHostTimeValid == true })
-    let time = try #require(player.lastRenderTime)
-    #expect(time.sampleRate == 48000 && time.isSampleTimeValid)
-    #expect(waits { ends.all == [0] })
+    expectTrue(waits { player.lastRenderTime?.isHostTimeValid == true })
+    let time = try require(player.lastRenderTime)
+    expectTrue(time.sampleRate == 48000 && time.isSampleTimeValid)
+    expectTrue(waits { ends.all == [0] })
     // It goes on after a pause.
     engine.pause()
-    #expect(!engine.isRunning && player.isPlaying)
+    expectTrue(!engine.isRunning && player.isPlaying)
     try engine.start()
     player.scheduleBuffer(AVAudioPCMBuffer([[1], [1]])) { ends.add(1) }
-    #expect(waits { ends.all == [0, 1] })
+    expectTrue(waits { ends.all == [0, 1] })
     engine.stop()
-    #expect(!player.isPlaying)
+    expectTrue(!player.isPlaying)
     for channel in 0..<2 {
       let heard = trimmed(card.samples(channel: channel))
-      #expect(Array(heard.prefix(20_000)) == sound[channel])
-      #expect(heard.last == 1)
+      expectEqual(Array(heard.prefix(20_000)), sound[channel])
+      expectEqual(heard.last, 1)
     }
   }
 
@@ -92,7 +92,7 @@ import Testing
     engine.stop()
     let heard = card.samples(channel: 0)
     let steps = zip(heard, heard.dropFirst()).map { abs($0 - $1) }
-    #expect(heard.contains { $0 > 0.2 } && steps.allSatisfy { $0 < 0.5 / 200 })
+    expectTrue(heard.contains { $0 > 0.2 } && steps.allSatisfy { $0 < 0.5 / 200 })
   }
 
   @Test func aChangeOfTheRateStopsTheEngineAndTellsIt() throws {
@@ -102,7 +102,7 @@ import Testing
     let player = AVAudioPlayerNode()
     let told = Told<Bool>()
     do {
-      let engine = try #require(engine)
+      let engine = try require(engine)
       engine.attach(player)
       engine.connect(player, to: engine.mainMixerNode, format: .standard(48000, 1))
       try engine.start()
@@ -116,17 +116,17 @@ import Testing
       }
       defer { NotificationCenter.default.removeObserver(token) }
       server.changeRate(to: 44100)
-      #expect(waits { told.all == [true] })
-      #expect(!player.isPlaying)
-      #expect(player.outputFormat(forBus: 0) == .standard(48000, 1))
+      expectTrue(waits { told.all == [true] })
+      expectTrue(!player.isPlaying)
+      expectEqual(player.outputFormat(forBus: 0), .standard(48000, 1))
       try engine.start()
-      #expect(engine.mainMixerNode.outputFormat(forBus: 0) == .standard(44100))
-      #expect(engine.isRunning)
+      expectEqual(engine.mainMixerNode.outputFormat(forBus: 0), .standard(44100))
+      expectTrue(engine.isRunning)
     }
     // It is released while it runs.
     engine = nil
-    #expect(player.engine == nil)
-    #expect(waits { server.clients.allSatisfy { $0.outputs.allSatisfy { $0.isRemoved } } })
+    expectNil(player.engine)
+    expectTrue(waits { server.clients.allSatisfy { $0.outputs.allSatisfy { $0.isRemoved } } })
   }
 
   /// With a tap alone, and then heard through the main mixer.
@@ -137,43 +137,43 @@ import Testing
     let engine = AVAudioEngine(
       device: HardwareDevice(server, named: "by-hand", clientName: "engine"))
     let input = engine.inputNode
-    #expect(input.inputFormat(forBus: 0) == .standard())
-    #expect(input.outputFormat(forBus: 0) == .standard() && input.numberOfInputs == 0)
+    expectEqual(input.inputFormat(forBus: 0), .standard())
+    expectTrue(input.outputFormat(forBus: 0) == .standard() && input.numberOfInputs == 0)
     let heard = Told<[[Float]]>()
     input.installTap(onBus: 0, bufferSize: 1024, format: nil) { buffer, time in
-      #expect(time.isSampleTimeValid)
+      expectTrue(time.isSampleTimeValid)
       heard.add(buffer.channels)
     }
     try engine.start()
     for _ in 0..<4 { server.cycle(frames: 1024) }
-    #expect(waits { heard.all.count == 4 })
+    expectTrue(waits { heard.all.count == 4 })
     func isRising(_ samples: [Float], _ step: Float) -> Bool {
       zip(samples, samples.dropFirst()).allSatisfy { abs($1 - $0 - step) < 1e-6 }
     }
-    #expect(isRising(heard.all.flatMap { $0[0] }, 1 / 65_536))
-    #expect(isRising(heard.all.flatMap { $0[1] }, 2 / 65_536))
-    #expect(server.clients[0].outputs.isEmpty)
+    expectTrue(isRising(heard.all.flatMap { $0[0] }, 1 / 65_536))
+    expectTrue(isRising(heard.all.flatMap { $0[1] }, 2 / 65_536))
+    expectTrue(server.clients[0].outputs.isEmpty)
     engine.stop()
     engine.connect(input, to: engine.mainMixerNode, format: nil)
     try engine.start()
     for _ in 0..<4 { server.cycle(frames: 1024) }
-    #expect(waits { heard.all.count == 8 })
-    let played = try #require(server.clients[0].samples.first)
-    #expect(played.count >= 4096 && isRising(Array(played.suffix(2048)), 1 / 65_536))
+    expectTrue(waits { heard.all.count == 8 })
+    let played = try require(server.clients[0].samples.first)
+    expectTrue(played.count >= 4096 && isRising(Array(played.suffix(2048)), 1 / 65_536))
     engine.stop()
     engine.connect(input, to: engine.mainMixerNode, format: .standard(44100))
-    #expect(try failure { try engine.start() }.code == -10868)
+    try expectEqual(failure { try engine.start() }.code, -10868)
   }
 
   @Test func withoutAServerThereIsNoFormat() throws {
     let engine = AVAudioEngine(
       device: HardwareDevice(
         JackServer(named: "cuejack-none"), named: "cuejack-none", clientName: "engine"))
-    #expect(engine.mainMixerNode.outputFormat(forBus: 0).channelCount == 0)
-    #expect(engine.outputNode.outputFormat(forBus: 0).sampleRate == 0)
+    expectEqual(engine.mainMixerNode.outputFormat(forBus: 0).channelCount, 0)
+    expectEqual(engine.outputNode.outputFormat(forBus: 0).sampleRate, 0)
     let error = try failure { try engine.start() }
-    #expect(error.domain == "com.apple.coreaudio.avfaudio" && error.code == -10875)
-    #expect(error.localizedDescription.contains("cuejack-none"))
-    #expect(!engine.isRunning)
+    expectTrue(error.domain == "com.apple.coreaudio.avfaudio" && error.code == -10875)
+    expectTrue(error.localizedDescription.contains("cuejack-none"))
+    expectTrue(!engine.isRunning)
   }
 }

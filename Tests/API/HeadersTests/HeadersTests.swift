@@ -151,7 +151,7 @@ func linking() throws -> [String] {
   /// glibc defines a macro with this name.
   @Test func noHeaderSaysDoubleUnderscoreNonnull() throws {
     let outcome = try run("grep", ["-rlE", "__(nonnull|nullable)", include])
-    expectTrue(outcome.status == 1 && outcome.text == "")
+    expectTrue(outcome.status == 1 && outcome.text == "", "\(outcome)")
   }
 
   @Test(arguments: [("c", "c11"), ("c++", "c++17")])

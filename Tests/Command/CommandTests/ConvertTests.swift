@@ -72,7 +72,7 @@ import Testing
       bytes.replaceSubrange(sound..<bytes.count, with: Data(count: bytes.count - sound))
       try bytes.write(to: URL(fileURLWithPath: input))
       let result = try cuejack("convert", [input, output])
-      expectTrue(result.status == 1 && !FileManager.default.fileExists(atPath: output))
+      expectTrue(result.status == 1 && !FileManager.default.fileExists(atPath: output), "\(result)")
     }
   }
 
@@ -199,7 +199,9 @@ import Testing
         let output = folder.appendingPathComponent(name).path
         let result = try cuejack("convert", [input, output] + options)
         expectTrue(result.status == 0 && result.output.contains(channels), "\(result)")
-        expectTrue(result.errors.hasPrefix("cuejack: \(output): ") && result.errors.contains(words))
+        expectTrue(
+          result.errors.hasPrefix("cuejack: \(output): ") && result.errors.contains(words),
+          "\(result)")
       }
       let output = folder.appendingPathComponent("b.mp3").path
       try expectFailure([input, output, "--channels", "6"], [output, "6 channels"])
@@ -479,7 +481,8 @@ import Testing
       let full = try run(
         "bash",
         ["-c", "ulimit -f 50; exec \"$0\" convert \"$1\" \"$2\" --force", program, input, old])
-      expectTrue(full.status == 1 && full.errors.contains("\(old): the file cannot be written"))
+      expectTrue(
+        full.status == 1 && full.errors.contains("\(old): the file cannot be written"), "\(full)")
       try expectEqual(FileManager.default.contentsOfDirectory(atPath: folder.path).sorted(), before)
       try expectEqual(Data(contentsOf: URL(fileURLWithPath: old)), Data("old".utf8))
       // A file can replace itself.
@@ -550,6 +553,6 @@ import Testing
   ])
   func wrongUsageIsExplained(arguments: [String]) throws {
     let result = try cuejack("convert", arguments)
-    expectTrue(result.status == 64 && result.errors.contains("Usage: cuejack convert"))
+    expectTrue(result.status == 64 && result.errors.contains("Usage: cuejack convert"), "\(result)")
   }
 }

@@ -136,7 +136,9 @@ import Testing
       let silent = sockets.appendingPathComponent("1-silent").path
       try withSilentSocket(silent) {
         let result = try graph("deck")
-        expectTrue(result.status == 0 && result.output.hasPrefix(headline("deck", server, playing)))
+        expectTrue(
+          result.status == 0 && result.output.hasPrefix(headline("deck", server, playing)),
+          "\(result)")
         expectEqual(
           result.errors,
           "cuejack: the process of \(silent) does not answer: no word in 2.0 seconds\n")
@@ -175,8 +177,8 @@ import Testing
       expectTrue(
         other.status == 1
           && other.errors.hasPrefix(
-            "cuejack: no graph of the client “drums” is running, but “deck”")
-      )
+            "cuejack: no graph of the client “drums” is running, but “deck”"),
+        "\(other)")
 
       // The command removes the socket that a killed player leaves.
       expectEqual(self.sockets(sockets).count, 2)

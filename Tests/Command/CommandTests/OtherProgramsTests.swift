@@ -122,7 +122,9 @@ import Testing
     switch line.task {
     case "describe a file":
       for words in ["48000", "16"] {
-        expectTrue(ours.result.output.contains(words) && other.result.output.contains(words))
+        expectTrue(
+          ours.result.output.contains(words) && other.result.output.contains(words),
+          "\(ours.result)")
       }
     case "draw a spectrum":
       expectTrue(Array(ours.files.keys) == ["one.png"] && Array(other.files.keys) == ["one.png"])

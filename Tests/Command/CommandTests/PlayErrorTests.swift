@@ -89,7 +89,7 @@ import Testing
       expectTrue(result.output.contains("played 4800 frames"))
       // A play range within the remaining data is complete.
       let part = try play([file.path, "--seconds", "0.05", "--server", server.name])
-      expectTrue(part.status == 0 && part.output.contains("played 2400 frames"))
+      expectTrue(part.status == 0 && part.output.contains("played 2400 frames"), "\(part)")
     }
   }
 
@@ -301,7 +301,7 @@ import Testing
   func wrongUsageIsExplained(arguments: [String]) throws {
     let result = try play(arguments, environment: noServer)
     expectEqual(result.status, 64)
-    expectTrue(result.output == "" && result.errors.contains("Usage: cuejack play"))
+    expectTrue(result.output == "" && result.errors.contains("Usage: cuejack play"), "\(result)")
   }
 
   @Test func theHelpHasTheExitCodes() throws {

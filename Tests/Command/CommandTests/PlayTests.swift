@@ -13,7 +13,7 @@ import Testing
       let recording = try Recording(channels: 2, in: folder, [[file.path] + toCapture])
       for channel in 0..<2 { recording.expect(channel, file.samples[channel]) }
       let result = recording.results[0]
-      expectTrue(result.status == 0 && result.errors == "")
+      expectTrue(result.status == 0 && result.errors == "", "\(result)")
       expectTrue(result.output.contains("played 24100 frames from frame "))
       expectTrue(result.output.contains("underruns: 0 ") || result.output.contains("ran dry: 0,"))
     }
@@ -209,7 +209,9 @@ import Testing
         let silence = [Float](repeating: 0, count: Int((0.1001 * 48_000 * Double(i)).rounded()))
         recording.expect(i, silence + file.samples[0])
       }
-      expectTrue(recording.results[0].status == 0 && recording.results[0].errors == "")
+      expectTrue(
+        recording.results[0].status == 0 && recording.results[0].errors == "",
+        "\(recording.results[0])")
     }
   }
 

@@ -245,6 +245,6 @@ import Testing
   ])
   func wrongUsageIsExplained(arguments: [String]) throws {
     let result = try cuejack("record", arguments)
-    expectTrue(result.status == 64 && result.errors.contains("Usage: cuejack record"))
+    expectTrue(result.status == 64 && result.errors.contains("Usage: cuejack record"), "\(result)")
   }
 }

@@ -195,7 +195,8 @@ import Testing
         "bash",
         ["-c", "ulimit -f 5; exec \"$0\" play \"$1\" --render \"$2\" --force", program, file.path]
           + [out])
-      expectTrue(full.status == 1 && full.errors.contains("\(out): the file cannot be written"))
+      expectTrue(
+        full.status == 1 && full.errors.contains("\(out): the file cannot be written"), "\(full)")
       expectEqual(text(of: URL(fileURLWithPath: out)), "old")
       try expectEqual(
         FileManager.default.contentsOfDirectory(atPath: folder.path).sorted(),
@@ -219,7 +220,8 @@ import Testing
   @Test func whatNeedsAServerMakesNoSense() throws {
     for options in [["--at", "+1"], ["--server", "a"], ["--no-connect"], ["--connect", "a:b"]] {
       let result = try play(["a.wav", "--render", "b.wav"] + options)
-      expectTrue(result.status == 64 && result.errors.contains("\(options[0]) makes no sense"))
+      expectTrue(
+        result.status == 64 && result.errors.contains("\(options[0]) makes no sense"), "\(result)")
     }
     try expectEqual(play(["a.wav", "--force"]).status, 64)
     try expectEqual(play(["a.wav", "--render", "b.wav", "--loop"]).status, 64)

@@ -132,9 +132,11 @@ import Testing
     let wrong = try stage.cuejack("set", "nobody", "start")
     expectTrue(
       wrong.status == 1
-        && wrong.errors.contains("no running session has the client or the folder “nobody”"))
+        && wrong.errors.contains("no running session has the client or the folder “nobody”"),
+      "\(wrong)")
     let server = try stage.cuejack("osc", "deck", "--server", "another")
-    expectTrue(server.status == 1 && server.errors == "cuejack: no session is running\n")
+    expectTrue(
+      server.status == 1 && server.errors == "cuejack: no session is running\n", "\(server)")
     // Graphs and sessions are apart.
     let graph = try stage.cuejack("graph")
     expectEqual(graph.errors, "cuejack: no graph is running\n", "\(graph)")
@@ -146,7 +148,8 @@ import Testing
     session.child.send(signal: SIGKILL)
     _ = session.child.wait(seconds: 60)
     let result = try stage.cuejack("set", "deck", "start")
-    expectTrue(result.status == 1 && result.errors == "cuejack: no session is running\n")
+    expectTrue(
+      result.status == 1 && result.errors == "cuejack: no session is running\n", "\(result)")
     let folder = stage.folder.appendingPathComponent("cuejack-\(getuid())/sessions").path
     try expectEqual(FileManager.default.contentsOfDirectory(atPath: folder), [])
   }
@@ -159,6 +162,7 @@ import Testing
     let result = try stage.cuejack("set", "deck", "start")
     expectEqual(result.status, 1)
     expectTrue(
-      result.errors.contains("does not answer") && result.errors.contains("no session is running"))
+      result.errors.contains("does not answer") && result.errors.contains("no session is running"),
+      "\(result)")
   }
 }

@@ -14,7 +14,7 @@ import Testing
     let path = try Recipe(.sox, "a.wav", .s24).make(in: folder)
     let outcome = try run(cuejack, ["info", path])
     let size = try Data(contentsOf: URL(fileURLWithPath: path)).count
-    expectTrue(outcome.status == 0 && outcome.errors.isEmpty)
+    expectTrue(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome)")
     expectEqual(
       outcome.text,
       """

@@ -56,7 +56,7 @@ import Testing
 
   @Test func aPluginIsDescribed() throws {
     let words = try plugins(["info", amp])
-    expectTrue(words.status == 0 && words.errors.isEmpty)
+    expectTrue(words.status == 0 && words.errors.isEmpty, "\(words)")
     expectTrue(
       words.text.contains("audio unit: 'aufx' 'vlBr' 'LV2 '\n")
         && words.text.contains(
@@ -77,7 +77,7 @@ import Testing
     expectTrue(
       outcome.text.contains("http://drobilla.net/plugins/mda/presets#EPiano-bright  Bright\n"))
     let none = try plugins(["presets", amp])
-    expectTrue(none.status == 0 && none.text == "")
+    expectTrue(none.status == 0 && none.text == "", "\(none)")
   }
 
   @Test(arguments: ["info", "presets", "check"])

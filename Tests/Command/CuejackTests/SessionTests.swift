@@ -105,7 +105,7 @@ import Testing
   @Test func aSyntaxErrorIsNamedWithLineAndColumn() throws {
     try put("{\n  version: 1,\n  tracks: [{name: 'a' file: 'b'}]\n}", in: "rig")
     let outcome = try session("check", "\(root)/rig")
-    expectTrue(outcome.status == 1 && outcome.text == "\(root)/rig: 1 fault\n")
+    expectTrue(outcome.status == 1 && outcome.text == "\(root)/rig: 1 fault\n", "\(outcome)")
     expectEqual(
       outcome.errors, "cuejack: \(root)/rig/session.json:3:23: “,” or “}” is missing; found “f”\n")
     let report = try json(session("check", "\(root)/rig", "--json"))
@@ -186,7 +186,9 @@ import Testing
   @Test func warningsAloneAreNoFailure() throws {
     try put("{version: 1, tracks: [{name: 'a', file: 'missing.wav'}]}", in: "rig")
     let outcome = try session("check", "\(root)/rig")
-    expectTrue(outcome.status == 0 && outcome.errors.contains("warning: there is no missing.wav"))
+    expectTrue(
+      outcome.status == 0 && outcome.errors.contains("warning: there is no missing.wav"),
+      "\(outcome)")
     let none = try session("check", "\(root)/nothing")
     expectEqual(none.status, 1)
     expectEqual(none.errors, "cuejack: cannot open \(root)/nothing: No such file or directory\n")

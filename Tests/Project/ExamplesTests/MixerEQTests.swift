@@ -66,9 +66,9 @@ import Testing
         let presets = try run(program, ["-l"], environment: environment)
         expectEqual(presets.output.split(separator: "\n").count, 22, "\(presets)")
         let unknown = try run(program, ["-p", "Loud", files[0]], environment: environment)
-        expectTrue(unknown.status == 1 && unknown.errors.contains("Loud"))
+        expectTrue(unknown.status == 1 && unknown.errors.contains("Loud"), "\(unknown)")
         let missing = try run(program, ["/nowhere.wav"], environment: environment)
-        expectTrue(missing.status == 1 && missing.errors.contains("/nowhere.wav"))
+        expectTrue(missing.status == 1 && missing.errors.contains("/nowhere.wav"), "\(missing)")
         try expectEqual(run(program, [], environment: environment).status, 64)
       }
     }

@@ -107,17 +107,20 @@ import Testing
       try withHost(language) { program in
         let name = language.rawValue
         let usage = try run(program, [file])
-        expectTrue(usage.status == 64 && usage.errors == "usage: \(name) STEREO-FILE MONO-FILE\n")
+        expectTrue(
+          usage.status == 64 && usage.errors == "usage: \(name) STEREO-FILE MONO-FILE\n", "\(usage)"
+        )
         let host = try TypedProgram(program, [file, file], on: server, in: folder)
         host.type("gain 2 1", "gain 1", "sing", "", "gain 0 0.5")
         let result = try host.end()
         expectTrue(
           result.errors
             == ["gain 2 1", "gain 1", "sing"].map { "\(name): there is no command “\($0)”\n" }
-            .joined() && result.status == 0)
+            .joined() && result.status == 0, "\(result)")
         let missing = try run(
           program, ["/nowhere.wav", file], environment: ["JACK_DEFAULT_SERVER": server.name])
-        expectTrue(missing.status == 1 && missing.errors == "\(name): /nowhere.wav: -43\n")
+        expectTrue(
+          missing.status == 1 && missing.errors == "\(name): /nowhere.wav: -43\n", "\(missing)")
       }
     }
   }

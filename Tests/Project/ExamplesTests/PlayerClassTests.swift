@@ -107,13 +107,16 @@ import Testing
     try withPlayer(language) { program in
       let name = language.rawValue
       let usage = try run(program)
-      expectTrue(usage.status == 64 && usage.errors == "usage: \(name) FILE\n")
+      expectTrue(usage.status == 64 && usage.errors == "usage: \(name) FILE\n", "\(usage)")
       let missing = try run(program, ["/nowhere.wav"])
-      expectTrue(missing.status == 1 && missing.errors == "\(name): AudioFileOpenURL: -43\n")
+      expectTrue(
+        missing.status == 1 && missing.errors == "\(name): AudioFileOpenURL: -43\n", "\(missing)")
       try withTemporaryFolder { folder in
         let file = try WaveFile("a.wav", in: folder, frames: 10)
         let unknown = try run("sh", ["-c", "echo sing | \"$0\" \"$1\"", program, file.path])
-        expectTrue(unknown.status == 0 && unknown.errors == "\(name): there is no command “sing”\n")
+        expectTrue(
+          unknown.status == 0 && unknown.errors == "\(name): there is no command “sing”\n",
+          "\(unknown)")
       }
     }
   }

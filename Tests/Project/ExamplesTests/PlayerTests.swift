@@ -120,7 +120,9 @@ import Testing
         try expect([note.path], status: 1, errors: "\(name): AudioFileOpenURL: 'typ?'")
         // With nothing to play, no server is needed.
         let result = try run(player, [empty.path], environment: ["JACK_NO_START_SERVER": "1"])
-        expectTrue(result.output.hasSuffix("played 0 packets in 0 buffers\n") && result.status == 0)
+        expectTrue(
+          result.output.hasSuffix("played 0 packets in 0 buffers\n") && result.status == 0,
+          "\(result)")
       }
     }
   }

@@ -111,7 +111,9 @@ import Testing
       try expectRefusals(program, usages: [[], ["-t", "0", "A4"]])
       for word in ["H4", "A", "A4:", "A4:0", "A4+", "A4x"] {
         let result = try run(program, [word])
-        expectTrue(result.status == 1 && result.errors == "synthesis: “\(word)” is not a note\n")
+        expectTrue(
+          result.status == 1 && result.errors == "synthesis: “\(word)” is not a note\n", "\(result)"
+        )
       }
     }
   }

@@ -50,7 +50,7 @@ import Testing
             }
             // The file contains the cookie, so it can be decoded.
             let decoded = try run("ffmpeg", ["-v", "error", "-i", file, "-f", "null", "-"])
-            expectTrue(decoded.status == 0 && decoded.errors == "")
+            expectTrue(decoded.status == 0 && decoded.errors == "", "\(decoded)")
           }
         }
       }
@@ -80,7 +80,7 @@ import Testing
         let probe = try run(
           "ffprobe",
           ["-v", "error", "-show_entries", "stream=duration_ts", "-of", "csv=p=0", file])
-        expectTrue(probe.output == "\(packets)\n" && probe.errors == "")
+        expectTrue(probe.output == "\(packets)\n" && probe.errors == "", "\(probe)")
       }
     }
   }
@@ -88,9 +88,10 @@ import Testing
   @Test(arguments: Language.allCases) func whatCannotBeRecordedIsSaid(language: Language) throws {
     try withRecorder(language) { recorder in
       let none = try run(recorder, [])
-      expectTrue(none.status == 2 && none.errors.hasPrefix("usage: \(language.rawValue) FILE"))
+      expectTrue(
+        none.status == 2 && none.errors.hasPrefix("usage: \(language.rawValue) FILE"), "\(none)")
       let text = try run(recorder, ["a.txt"])
-      expectTrue(text.status == 1 && text.errors.contains("has to end in .aiff or .caf"))
+      expectTrue(text.status == 1 && text.errors.contains("has to end in .aiff or .caf"), "\(text)")
     }
   }
 }

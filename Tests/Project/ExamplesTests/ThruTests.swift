@@ -65,7 +65,9 @@ import Testing
           thru.type("sing")
           let result = try thru.end()
           card.disarm()
-          expectTrue(result.status == 0 && result.errors == "thru: there is no command “sing”\n")
+          expectTrue(
+            result.status == 0 && result.errors == "thru: there is no command “sing”\n", "\(result)"
+          )
           output = result.output
           return difference(ofSound: card.recording, period: server.period)
         }
@@ -147,7 +149,7 @@ import Testing
   @Test func argumentsAreRefused() throws {
     try withExample("Thru", program: "thru") { program in
       let result = try run(program, ["loud"])
-      expectTrue(result.status == 64 && result.errors == "usage: thru\n")
+      expectTrue(result.status == 64 && result.errors == "usage: thru\n", "\(result)")
     }
   }
 }

@@ -6,7 +6,8 @@ import Testing
   @Test func aCommandReportsStatusAndBothOutputs() throws {
     let result = try run(
       "sh", ["-c", "echo $WORD; echo err >&2; exit 7"], environment: ["WORD": "out"])
-    expectTrue(result.status == 7 && result.output == "out\n" && result.errors == "err\n")
+    expectTrue(
+      result.status == 7 && result.output == "out\n" && result.errors == "err\n", "\(result)")
   }
 
   @Test func aCommandThatASignalEndsSaysSo() throws {

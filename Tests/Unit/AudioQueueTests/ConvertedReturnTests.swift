@@ -62,7 +62,7 @@ import Testing
       // The last callback is the signal to stop at once.
       try rig.queue.stop()
       expectTrue(heard(rig) == length && rig.doneBuffers == [1])
-      expectTrue(rig.output.count < length + 64 && !rig.output.prefix(length).contains(0))
+      expectTrue(rig.output.count < length + 64 && !rig.output.prefix(length).contains(0), "\(rig)")
     }
   }
 

@@ -120,7 +120,7 @@ import Testing
     stopped.server.comeBack(counter: 9)
     waitUntil { !stopped.queue.isLost }
     stopped.cycle(3)
-    expectTrue(stopped.output == silence(192) && !stopped.queue.isRunning)
+    expectTrue(stopped.output == silence(192) && !stopped.queue.isRunning, "\(stopped)")
     try stopped.enqueue(ramp(4800))
     try stopped.queue.start()
     waitUntil {
@@ -151,7 +151,7 @@ import Testing
     paused.server.comeBack(counter: 9)
     waitUntil { !paused.queue.isLost }
     paused.cycle(3)
-    expectTrue(paused.output == silence(192) && paused.queue.isRunning)
+    expectTrue(paused.output == silence(192) && paused.queue.isRunning, "\(paused)")
     try paused.queue.start()
     waitUntil {
       paused.cycle()

@@ -154,7 +154,7 @@ extension SoundFile {
     try file.close()
     let order = shape.isBigEndian ? "-B" : "-L"
     let decoded = try tool("sox", [path, "-t", "raw", order, "-"])
-    expectTrue(decoded.errors == "" && decoded.output == samples)
+    expectTrue(decoded.errors == "" && decoded.output == samples, "\(decoded)")
   }
 
   /// Little-endian NeXT files: Cuejack does not create them, but can change them.
@@ -278,7 +278,7 @@ extension SoundFile {
     let width = recipe.isBigEndian ? "be" : "le"
     let decoded = try tool(
       "ffmpeg", ["-v", "error", "-i", path, "-f", "s16\(width)", "-c:a", "pcm_s16\(width)", "-"])
-    expectTrue(decoded.output == expected && decoded.errors == "")
+    expectTrue(decoded.output == expected && decoded.errors == "", "\(decoded)")
   }
 
   // MARK: Kills and full disks

@@ -184,7 +184,8 @@ import Testing
     expectEqual(names(events), ["error"])
     expectEqual((events[0]["message"] as? String)?.contains("/nowhere/a.wav"), true)
     let render = try play(["a.wav", "--json", "--render", "-"])
-    expectTrue(render.status == 64 && render.errors.contains("--json makes no sense with it"))
+    expectTrue(
+      render.status == 64 && render.errors.contains("--json makes no sense with it"), "\(render)")
   }
 
   /// The figures are those of the file that is written, after the plugins.

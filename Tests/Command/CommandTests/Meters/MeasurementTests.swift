@@ -93,7 +93,8 @@ import Testing
         expectTrue(bytes.starts(with: head.unicodeScalars.map { UInt8($0.value) }), "\(name)")
       }
       let again = try cuejack("info", ["--waveform", path("w.svg"), file.path])
-      expectTrue(again.status == 1 && again.errors.contains("\(path("w.svg")): ") == true)
+      expectTrue(
+        again.status == 1 && again.errors.contains("\(path("w.svg")): ") == true, "\(again)")
       expectTrue(again.errors.contains("--force replaces it"))
       let forced = try cuejack("info", ["--waveform", path("w.svg"), "--force", file.path])
       expectEqual(forced.status, 0)
