@@ -65,7 +65,7 @@ extension AVAudioEngine {
       throw Self.error(kAudio_ParamError)
     }
     edit {
-      for node in attachedNodes where node is AVAudioIONode { node.removeTaps() }
+      for node in attachedNodes where node is AVAudioIONode { node.endTaps() }
       manual.set { setup in
         setup.isOn = true
         setup.isOffline = mode == .offline

@@ -2,6 +2,7 @@ import AudioToolbox
 import AudioUnits
 public import Foundation
 package import Hardware
+import Logging
 import RealTime
 import Server
 import Synchronization
@@ -11,8 +12,8 @@ import System
 ///
 /// Nodes are attached, connected, and rendered from the output back to the sources.
 open class AVAudioEngine: NSObject, @unchecked Sendable {
-  /// Held while nodes and connections change. No function of the app runs meanwhile, except in a render that
-  /// an edit waits for.
+  /// Held while nodes and connections change. An edit waits for renders, which may call a function of the app, but for no
+  /// other function of the app.
   private let lock = NSRecursiveLock()
   let threads = EngineThreads()
   let manual = ManualRenderer()
@@ -42,8 +43,10 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
   }
 
   deinit {
-    manual.stop()
+    manual.end()
     live.end()
+    // The nodes may belong to another engine later.
+    for connection in connections { connection.cut() }
     for node in nodes.values { node.moved(to: nil) }
     threads.end()
   }
@@ -151,6 +154,11 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
       if let output, (try? output.unit.bus(.output, 0).format) != format.bus {
         output.setOutput(format)
       }
+      if let input, live.inputFormat.channelCount > 0, !isInManualRenderingMode,
+        !isConnected(input)
+      {
+        input.setOutput(live.inputFormat)
+      }
       let frames = manual.maximumFrames
       for node in nodes.values where node.unit.maximumFrames != frames {
         try? node.unit.setMaximumFrames(frames)
@@ -160,6 +168,10 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
         connect(own.source, 0, [(own.destination, 0)], standardFormat, isOwn: true)
       }
     }
+  }
+
+  private func isConnected(_ source: AVAudioNode) -> Bool {
+    connections.contains { $0.source === source }
   }
 
   // MARK: Connections
@@ -239,8 +251,17 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
         refuse("AVAudioEngine.connect: \(source) cannot be connected to \(node): \(error)")
       }
     }
+    if live.isRunning, !live.hasRoot, hasOutput {
+      live.stop()
+      do { try live.start(outputNode.unit, recordingFor: input?.unit) } catch {
+        log.error("AVAudioEngine.connect: the engine has stopped: \(error)")
+      }
+    }
     updateSidePull()
   }
+
+  /// True if something is connected to the output node.
+  private var hasOutput: Bool { connections.contains { $0.destination === output } }
 
   /// Returns true if the sound of a node goes to another one, or they are the same.
   private func comes(_ first: AVAudioNode, before last: AVAudioNode) -> Bool {
@@ -275,9 +296,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     for connection in meant { connection.fade(out: true) }
     live.awaitRenders()
     defer { for connection in meant { connection.fade(out: false) } }
-    for connection in meant {
-      try? unsafe connection.destination.unit.setCallback(nil, nil, UInt32(connection.input))
-    }
+    for connection in meant { connection.cut() }
     connections.removeAll(where: isMeant)
     updateSidePull()
   }
@@ -359,8 +378,10 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     if isRunning { return }
     for node in attachedNodes { unsafe node.unit.render.pointee.clearTime() }
     if isInManualRenderingMode { return manual.start() }
-    let (plays, input) = edit { (connections.contains { $0.destination === output }, self.input) }
-    if let input, live.inputFormat.channelCount > 0,
+    let (plays, input, records) = edit {
+      (hasOutput, self.input, self.input.map(isConnected) ?? false)
+    }
+    if let input, records, live.inputFormat.channelCount > 0,
       input.outputFormat(forBus: 0).sampleRate != live.inputFormat.sampleRate
     {
       throw NSError(
@@ -383,7 +404,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
   func updateSidePull() {
     let input = edit { self.input }
     guard let input, live.isRunning else { return }
-    let isAlone = edit { output.map { !comes(input, before: $0) } ?? true }
+    let isAlone = !live.hasRoot || edit { output.map { !comes(input, before: $0) } ?? true }
     live.setSidePull(isAlone && input.hasTaps ? [input.unit] : [])
   }
 

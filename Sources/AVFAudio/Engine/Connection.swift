@@ -45,6 +45,9 @@ final class Connection {
     apply((source as? any MixedNode)?.mixing.current ?? MixingSettings.Values())
   }
 
+  /// Ends the connection: the input renders nothing more.
+  func cut() { try? unsafe destination.unit.setCallback(nil, nil, UInt32(input)) }
+
   private var level: UnsafeMutablePointer<EngineMixerLevel>? {
     unsafe (destination.unit as? EngineMixerUnit)?.level(ofInput: input)
   }

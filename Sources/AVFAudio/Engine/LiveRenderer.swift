@@ -21,6 +21,8 @@ final class LiveRenderer: Sendable {
     /// Host time in nanoseconds from which on a server is looked for that was not there.
     var nextLook: UInt64 = 0
     var isRunning = false
+    /// True if the output node is rendered.
+    var hasRoot = false
   }
   private let state = Mutex(State())
   /// Held while the unit is started or stopped. Lock it before `state`.
@@ -33,7 +35,7 @@ final class LiveRenderer: Sendable {
     device.addObserver { [weak self] change in
       switch change {
       case .sampleRate, .channels, .presence:
-        // The thread that tells it is needed for the stop.
+        // The stop waits for the thread that calls this function.
         DispatchQueue.global().async { [weak self] in self?.cardChanged() }
       default: break
       }
@@ -47,6 +49,8 @@ final class LiveRenderer: Sendable {
   }
 
   var isRunning: Bool { state.withLock { $0.isRunning } }
+  /// True if what is connected to the output node is heard.
+  var hasRoot: Bool { state.withLock { $0.hasRoot } }
   /// The format of the sound card's inputs; 0 Hz and no channels without a server.
   var inputFormat: AVAudioFormat {
     _ = format
@@ -110,7 +114,7 @@ final class LiveRenderer: Sendable {
         try unit.supply(input, bus: 0)
       }
       unit.setSidePull(nil)
-      state.withLock { ($0.input, $0.sidePull) = (input, nil) }
+      state.withLock { ($0.input, $0.sidePull, $0.hasRoot) = (input, nil, root != nil) }
       try unit.initialize()
       state.withLock { $0.isRunning = true }
       do { try unit.start() } catch {

@@ -1,8 +1,10 @@
 import AudioToolbox
 import AudioUnits
 import CRealTime
+import Glibc
 import RealTime
 import Synchronization
+import System
 
 /// Renders the output node of an engine without a device. Renders: one thread at a time, which may be real-time.
 @safe
@@ -17,6 +19,8 @@ final class ManualRenderer: @unchecked Sendable {
   private let setup = Mutex(Setup())
   private let root: Atomic<UnsafeMutableRawPointer?>
   private let running = Atomic<Bool>(false)
+  /// Renders that have begun and not ended.
+  private let renders = Atomic<Int>(0)
   private let frame = Atomic<Int64>(0)
   private let lacksInput = Atomic<Bool>(false)
 
@@ -32,9 +36,18 @@ final class ManualRenderer: @unchecked Sendable {
     unsafe root.store(UnsafeMutableRawPointer(unit.render), ordering: .releasing)
   }
 
-  var isRunning: Bool { running.load(ordering: .acquiring) }
-  func start() { running.store(true, ordering: .releasing) }
-  func stop() { running.store(false, ordering: .releasing) }
+  var isRunning: Bool { running.load(ordering: .sequentiallyConsistent) }
+  func start() { running.store(true, ordering: .sequentiallyConsistent) }
+  func stop() { running.store(false, ordering: .sequentiallyConsistent) }
+
+  /// Ends rendering, and waits up to two seconds for a render in progress: afterwards its units may go.
+  func end() {
+    stop()
+    let deadline = HostTime.now + 2_000_000_000
+    while renders.load(ordering: .sequentiallyConsistent) > 0, HostTime.now < deadline {
+      usleep(100)
+    }
+  }
 
   /// Frames that were rendered.
   var sampleTime: Int64 { frame.load(ordering: .relaxed) }
@@ -47,6 +60,8 @@ final class ManualRenderer: @unchecked Sendable {
   func render(
     _ frames: AVAudioFrameCount, _ list: UnsafeMutablePointer<cue_buffer_list>
   ) -> (AVAudioEngineManualRenderingStatus, OSStatus) {
+    renders.add(1, ordering: .sequentiallyConsistent)
+    defer { renders.subtract(1, ordering: .sequentiallyConsistent) }
     guard isRunning, let root = unsafe root.load(ordering: .acquiring) else {
       return (.error, AVAudioEngineManualRenderingError.notRunning.rawValue)
     }

@@ -43,7 +43,7 @@ open class AVAudioNode: NSObject, @unchecked Sendable {
   /// Called when the node was attached to an engine, or detached (nil).
   func moved(to engine: AVAudioEngine?) {
     state.withLock { $0.engine = engine }
-    if engine == nil { removeTaps() }
+    if engine == nil { endTaps() }
   }
 
   /// Returns the engine. Ends the program if the node is attached to none.
@@ -209,25 +209,30 @@ open class AVAudioNode: NSObject, @unchecked Sendable {
   /// Ends a tap, and waits until its function has returned, unless this is called inside that. What was
   /// rendered and has not been handed over is dropped.
   public func removeTap(onBus bus: AVAudioNodeBus) {
+    takeTap(bus)?.remove()
+  }
+
+  /// Takes the tap from an output; nil if there is none.
+  private func takeTap(_ bus: AVAudioNodeBus) -> OutputTap? {
     guard bus >= 0, bus < numberOfOutputs,
       let old = state.withLock({ $0.taps.removeValue(forKey: bus) })
-    else { return }
+    else { return nil }
     try? unit.setTap(nil, onOutput: UInt32(bus))
-    old.tap.remove()
+    return old.tap
   }
 
   var hasTaps: Bool { state.withLock { !$0.taps.isEmpty } }
 
-  /// Ends all taps.
-  func removeTaps() {
-    for bus in state.withLock({ Array($0.taps.keys) }) { removeTap(onBus: bus) }
+  /// Ends all taps, whose functions may be running still: the engine may be locked.
+  func endTaps() {
+    for bus in state.withLock({ Array($0.taps.keys) }) { takeTap(bus)?.end() }
   }
 
   /// Makes the taps anew after the format has changed.
   func renewTaps() {
     guard let engine else { return }
     for (bus, old) in state.withLock({ $0.taps }) {
-      removeTap(onBus: bus)
+      takeTap(bus)?.end()
       install(old.size, old.block, bus, engine)
     }
   }

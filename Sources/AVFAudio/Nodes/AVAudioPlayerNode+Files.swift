@@ -113,8 +113,8 @@ extension AVAudioPlayerNode {
     let sound = ScheduledSound(
       .region(
         PlayerRegion(
-          source, start: nil, firstFrame: max(0, first), frames: frames.map { Int64($0) }, loops: 0)
-      ))
+          source, start: nil, firstFrame: max(0, first), frames: frames.map { Int64($0) }, loops: 0,
+          format: format.bus)))
     schedule(sound, when, type, handler, engine)
   }
 }

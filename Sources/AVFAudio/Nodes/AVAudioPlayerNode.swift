@@ -13,9 +13,11 @@ public struct AVAudioPlayerNodeBufferOptions: OptionSet, Sendable {
   public init(rawValue: UInt) { self.rawValue = rawValue }
   /// The buffer is repeated until another one interrupts it, or the player stops. Its handler is called once then.
   public static let loops = Self(rawValue: 1 << 0)
-  /// What was scheduled before ends when the buffer begins.
+  /// What was scheduled before ends when the buffer begins. A file is not read on from now on: of it plays what
+  /// was read ahead, up to 65,536 frames.
   public static let interrupts = Self(rawValue: 1 << 1)
-  /// The buffer begins when the one that plays has come to its end, a loop to the end of its samples.
+  /// The buffer begins when the one that plays has come to its end, a loop to the end of its samples, a file to the end
+  /// of the 16,384 frames that play.
   public static let interruptsAtLoop = Self(rawValue: 1 << 2)
 }
 
@@ -241,7 +243,8 @@ open class AVAudioPlayerNode: AVAudioNode, AVAudioMixing, MixedNode, @unchecked 
     player.stop()
   }
 
-  /// Reads the beginning of files that are scheduled. This happens when they are scheduled, too.
+  /// Reads the beginning of files that are scheduled, four times 16,384 frames whatever the number asked for. This
+  /// happens on a thread of the engine when they are scheduled, too.
   public func prepare(withFrameCount frameCount: AVAudioFrameCount) { player.readAhead() }
 
   /// True from `play` until `pause` or `stop`, or until the engine stops, also when there is nothing to play.

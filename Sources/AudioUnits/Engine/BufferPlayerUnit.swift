@@ -37,8 +37,8 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
     let isHeard: Bool
     /// Nil once it was called, or for none.
     var handler: (@Sendable () -> Void)?
-    /// Keeps the samples.
-    let owner: AnyObject?
+    /// Keeps the samples; nil once the player reads them no more.
+    var owner: AnyObject?
     /// True for a part of a file, which was read ahead.
     let isPart: Bool
 
@@ -271,6 +271,8 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
       unsafe queue.entries[queue.first].buffer.pointee.id < id
     {
       let entry = queue.entries[queue.first]
+      // The list keeps the place of the entry, not what the app gave.
+      (queue.entries[queue.first].handler, queue.entries[queue.first].owner) = (nil, nil)
       queue.first += 1
       if entry.isPart { queue.parts -= 1 }
       note(entry, unsafe entry.buffer.pointee.endTime, &queue)
@@ -341,19 +343,20 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
 
   // MARK: Files
 
-  /// Parts of files that are read ahead, and the frames of each.
-  private static var mostParts: Int { 4 }
+  /// Parts of files that are read ahead, at least a render beyond the one that plays, and the frames of each.
+  private var mostParts: Int { max(4, maximumFrames / Self.partFrames + 2) }
   private static var partFrames: Int { 16_384 }
   /// Held while a file is read. Lock it before `queue`.
   private let reading = Mutex<RegionProgress>(RegionProgress())
 
   /// Reads ahead as far as there is room. For renders that no device waits for, call it before each.
   package func readAhead() {
+    let most = mostParts
     reading.withLock { progress in
       while true {
         let (sound, generation) = queue.withLock { queue -> (ScheduledSound?, Int) in
           collect(&queue)
-          return (queue.parts < Self.mostParts ? queue.waiting.first : nil, queue.generation)
+          return (queue.parts < most ? queue.waiting.first : nil, queue.generation)
         }
         guard let sound, case .region(let region) = sound.source else { return }
         if progress.generation != generation || !progress.isGoing {
@@ -380,7 +383,8 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
     var buffer: BufferMemory?
     var count = 0
     do throws(UnitError) {
-      let output = try bus(.output, 0).format
+      let output =
+        if let format = region.format { format } else { try bus(.output, 0).format }
       guard
         let format = BusFormat.planar(channels: output.channels, sampleRate: output.sampleRate)
       else { throw .formatNotSupported("\(output.channels) channels") }

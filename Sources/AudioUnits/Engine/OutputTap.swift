@@ -92,10 +92,16 @@ package final class OutputTap: EngineService, @unchecked Sendable {
     unsafe scratch.deallocate()
   }
 
-  /// Lets the handler hear nothing more, and waits until it has returned, unless the caller is the handler.
-  package func remove() {
+  /// Ends the tap: the handler gets nothing more, but may be running.
+  package func end() {
     isRemoved.store(true, ordering: .sequentiallyConsistent)
     thread.remove(self)
+  }
+
+  /// Ends the tap, and waits until the handler has returned, unless the caller is the handler. Call it without a lock
+  /// that a handler may need.
+  package func remove() {
+    end()
     if handlerThread.load(ordering: .sequentiallyConsistent) == UInt(cue_rt_thread()) { return }
     running.withLock { _ in }
   }

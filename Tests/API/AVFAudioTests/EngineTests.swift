@@ -318,4 +318,87 @@ import Testing
     }
     expectTrue(text(channels).contains("a buffer of 1 channels does not fit an output of 2"))
   }
+
+  // MARK: Lifetimes
+
+  @Test func anEngineGoesThoughHandlersOfItsSoundsHoldIt() throws {
+    weak var gone: AVAudioEngine?
+    try {
+      let offline = try OfflineEngine()
+      let (engine, player) = (offline.engine, offline.player())
+      gone = engine
+      for _ in 0..<2 {
+        player.scheduleBuffer(AVAudioPCMBuffer([ramp(0, 100), ramp(0, 100)])) {
+          _ = engine.isRunning
+        }
+      }
+      player.play()
+      _ = try offline.render(400)
+      player.stop()
+    }()
+    expectTrue(waits { gone == nil })
+  }
+
+  @Test func nodesThatOutliveAnEngineAreConnectedToNothing() throws {
+    let mixers = (0..<2).map { _ in AVAudioMixerNode() }
+    func play(through mixers: [AVAudioMixerNode]) throws {
+      let offline = try OfflineEngine()
+      let (engine, player) = (offline.engine, AVAudioPlayerNode())
+      for node in [player] + mixers as [AVAudioNode] { engine.attach(node) }
+      engine.connect(player, to: mixers[0], format: .standard())
+      engine.connect(mixers[0], to: mixers[1], format: nil)
+      engine.connect(mixers[1], to: engine.mainMixerNode, format: nil)
+      let sound = noise(1000)
+      player.scheduleBuffer(AVAudioPCMBuffer(sound))
+      player.play()
+      try expectEqual(offline.render(1000), sound)
+    }
+    try play(through: mixers)
+    try play(through: mixers.reversed())
+  }
+
+  /// An edit waits for no tap's function, which may ask the engine.
+  @Test(.timeLimit(.minutes(2))) func aTapMayAskTheEngineDuringAnEdit() throws {
+    let offline = try OfflineEngine()
+    let (engine, player) = (offline.engine, offline.player())
+    let calls = Told<Int>()
+    player.installTap(onBus: 0, bufferSize: 64, format: nil) { _, _ in
+      _ = player.lastRenderTime
+      player.volume = 1
+      _ = engine.mainMixerNode.outputFormat(forBus: 0)
+      calls.add(0)
+    }
+    player.scheduleBuffer(AVAudioPCMBuffer([ramp(0, 100), ramp(0, 100)]), at: nil, options: .loops)
+    player.play()
+    for _ in 0..<300 {
+      _ = try offline.render(512)
+      engine.connect(player, to: engine.mainMixerNode, format: .standard())
+    }
+    expectTrue(waits { calls.all.count > 100 })
+  }
+
+  // MARK: Files
+
+  /// Longer than what is read ahead for short renders, and in a player whose channels change.
+  @Test func aLongRenderHasTheWholeFile() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.appendingPathComponent("sound.wav")
+      let sound = noise(150_000, channels: 1)
+      let file = try AVAudioFile(forWriting: url, settings: AVAudioFormat.shorts(48000, 1).settings)
+      try file.write(from: AVAudioPCMBuffer(sound))
+      file.close()
+      let offline = try OfflineEngine(.standard(48000, 1), maximum: 200_000)
+      let (engine, player) = (offline.engine, AVAudioPlayerNode())
+      engine.attach(player)
+      // The player has two channels still.
+      try player.scheduleFile(AVAudioFile(forReading: url), at: nil)
+      engine.connect(player, to: engine.mainMixerNode, format: .standard(48000, 1))
+      player.play()
+      _ = try offline.render(200_000)
+      player.stop()
+      try player.scheduleFile(AVAudioFile(forReading: url), at: nil)
+      player.play()
+      try expectEqual(offline.render(200_000)[0], sound[0] + silence(50_000))
+    }
+  }
 }

@@ -165,6 +165,52 @@ import Testing
     try expectEqual(failure { try engine.start() }.code, -10868)
   }
 
+  @Test func anEngineThatRecordsPlaysWhatIsConnectedLater() throws {
+    let server = HandDrivenServer()
+    server.hears = { frame, _ in Float(frame) / 65_536 }
+    let engine = AVAudioEngine(
+      device: HardwareDevice(server, named: "by-hand", clientName: "engine"))
+    let heard = Told<Int>()
+    engine.inputNode.installTap(onBus: 0, bufferSize: 1024, format: nil) { buffer, _ in
+      heard.add(Int(buffer.frameLength))
+    }
+    try engine.start()
+    server.cycle(frames: 1024)
+    expectTrue(waits { heard.all == [1024] })
+    let player = AVAudioPlayerNode()
+    engine.attach(player)
+    engine.connect(player, to: engine.mainMixerNode, format: .standard())
+    // The connection fades in.
+    server.cycle(frames: 1024)
+    player.scheduleBuffer(AVAudioPCMBuffer([ramp(1, 1000), ramp(1, 1000)]))
+    player.play()
+    for _ in 0..<4 { server.cycle(frames: 1024) }
+    expectTrue(waits { heard.all.count == 6 })
+    let played = try require(server.clients[0].samples.first)
+    expectEqual(played.filter { $0 != 0 }, ramp(1, 1000))
+    engine.stop()
+  }
+
+  /// An input that is connected to nothing has no connection that could keep its former rate.
+  @Test func theInputHasTheRateOfTheServerUnlessItIsConnected() throws {
+    let server = HandDrivenServer()
+    let engine = AVAudioEngine(
+      device: HardwareDevice(server, named: "by-hand", clientName: "engine"))
+    let input = engine.inputNode
+    input.installTap(onBus: 0, bufferSize: 1024, format: nil) { _, _ in }
+    try engine.start()
+    let told = Told<Bool>()
+    let token = NotificationCenter.default.addObserver(
+      forName: .AVAudioEngineConfigurationChange, object: engine, queue: nil
+    ) { _ in told.add(true) }
+    defer { NotificationCenter.default.removeObserver(token) }
+    server.changeRate(to: 44100)
+    expectTrue(waits { told.all == [true] })
+    try engine.start()
+    expectEqual(input.outputFormat(forBus: 0), .standard(44100))
+    engine.stop()
+  }
+
   @Test func withoutAServerThereIsNoFormat() throws {
     let engine = AVAudioEngine(
       device: HardwareDevice(

@@ -41,11 +41,11 @@ struct Recording {
     self.start = start
   }
 
-  /// Removes the line that reports that jackd did not answer: it hangs now and then when several clients leave
+  /// Removes the lines that report that jackd does not answer: it hangs now and then when several clients leave
   /// it while it freewheels.
   private static func withoutHang(_ result: CommandResult) -> CommandResult {
     let lines = result.errors.split(separator: "\n", omittingEmptySubsequences: false)
-    let errors = lines.filter { !$0.contains("has not answered for") }.joined(separator: "\n")
+    let errors = lines.filter { !$0.contains("” does not answer: ") }.joined(separator: "\n")
     return CommandResult(status: result.status, output: result.output, errors: errors)
   }
 
