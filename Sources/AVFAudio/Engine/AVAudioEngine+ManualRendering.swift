@@ -49,7 +49,7 @@ extension AVAudioEngine {
     NSError(domain: "com.apple.coreaudio.avfaudio", code: Int(code))
   }
 
-  /// Lets the program render the engine instead of a device. Connections stay; taps of the output and of the
+  /// Hands the rendering of the engine from the device to the program. Connections stay; taps of the output and of the
   /// input are removed.
   ///
   /// - Parameters:

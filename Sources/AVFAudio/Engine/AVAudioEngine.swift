@@ -147,7 +147,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     return AVAudioFormat(rate: format.sampleRate, channels: Int(format.channelCount)) ?? .fallback
   }
 
-  /// Lets the output, and the main mixer if the app has not connected it, have another format.
+  /// Gives the output, and the main mixer if the app has not connected it, the format of what is rendered in the end.
   func renderFormatChanged() {
     edit {
       let format = renderFormat.bus == nil ? .fallback : renderFormat
@@ -368,7 +368,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     renderFormatChanged()
   }
 
-  /// Lets the engine render: in a JACK client of its own, named after the program, or by hand. Players and their
+  /// Starts rendering: in a JACK client of the engine's own, named after the program, or by hand. Players and their
   /// clocks go on where they were before `pause`, and keep what is scheduled.
   ///
   /// - Throws: -10875 if the server cannot be used, with the reason; -10868 if the input node is connected with another rate
@@ -400,7 +400,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Lets the device render the input node if only its taps hear it.
+  /// Tells the device whether to render the input node for its taps alone.
   func updateSidePull() {
     let input = edit { self.input }
     guard let input, live.isRunning else { return }
@@ -408,7 +408,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     live.setSidePull(isAlone && input.hasTaps ? [input.unit] : [])
   }
 
-  /// Lets the engine render no more until `start`. The clocks of players are held.
+  /// Holds rendering, and the clocks of players, until `start`.
   public func pause() {
     manual.stop()
     live.stop()

@@ -7,8 +7,8 @@ import RealTime
 import Synchronization
 import System
 
-/// Renders the output node of an engine for a JACK client of the engine's own, named after the program. Any thread
-/// that is not real-time.
+/// The part of an engine that renders its output node in a JACK client of the engine's own, which is named after the
+/// program. Any thread that is not real-time.
 final class LiveRenderer: Sendable {
   private struct State {
     var unit: OutputUnit?
@@ -92,7 +92,7 @@ final class LiveRenderer: Sendable {
     if hasStopped || isOther { changed.function?(hasStopped) }
   }
 
-  /// Lets the device render a unit.
+  /// Begins to render a unit in the calls of the device.
   ///
   /// - Parameters:
   ///   - root: The unit of the output node; nil if nothing is to be heard.
@@ -158,7 +158,7 @@ final class LiveRenderer: Sendable {
     device.closeIfUnused()
   }
 
-  /// Lets the device render units whose sound goes nowhere.
+  /// Sets the units that the device renders though their sound goes nowhere.
   func setSidePull(_ units: [AudioUnits.Unit]) {
     control.withLock { _ in
       guard let unit = state.withLock({ $0.unit }) else { return }

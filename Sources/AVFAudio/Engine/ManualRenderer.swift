@@ -6,7 +6,8 @@ import RealTime
 import Synchronization
 import System
 
-/// Renders the output node of an engine without a device. Renders: one thread at a time, which may be real-time.
+/// The part of an engine that renders its output node without a device. Renders: one thread at a time, which may be
+/// real-time.
 @safe
 final class ManualRenderer: @unchecked Sendable {
   /// What a render needs, which never changes while one can be in progress.

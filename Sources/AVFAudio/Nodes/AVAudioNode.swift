@@ -12,7 +12,7 @@ public typealias AVAudioNodeTapBlock = (AVAudioPCMBuffer, AVAudioTime) -> Void
 
 /// A node of an engine. Any thread that is not real-time.
 open class AVAudioNode: NSObject, @unchecked Sendable {
-  /// What renders the node.
+  /// The unit that renders the node.
   package let unit: AudioUnits.Unit
 
   private struct State {
@@ -153,7 +153,7 @@ open class AVAudioNode: NSObject, @unchecked Sendable {
     let tap: OutputTap
   }
 
-  /// Lets a function get all that an output renders, in buffers of `bufferSize` frames; a number below 64 is
+  /// Gives a function all that an output renders, in buffers of `bufferSize` frames; a number below 64 is
   /// taken for 64. One that takes longer than a second loses sound, which the log tells. The node keeps
   /// the tap until `removeTap`. Ends the program if the output has a tap.
   ///

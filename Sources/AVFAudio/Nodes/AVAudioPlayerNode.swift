@@ -5,7 +5,7 @@ import RealTime
 import System
 import Timeline
 
-/// How a buffer is scheduled.
+/// Options of a buffer that is scheduled.
 public struct AVAudioPlayerNodeBufferOptions: OptionSet, Sendable {
   /// The bits of the options.
   public let rawValue: UInt

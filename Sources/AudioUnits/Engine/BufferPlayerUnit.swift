@@ -291,7 +291,7 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
     heardAfter.store(UInt64(max(0, seconds) * 1e9), ordering: .relaxed)
   }
 
-  /// Lets the handler of an entry be called.
+  /// Adds the handler of an entry to those to call.
   ///
   /// - Parameter end: When it was over; nil if it was ended before.
   private func note(_ entry: Entry, _ end: UInt64?, _ queue: inout Queue) {

@@ -25,7 +25,7 @@ package final class EngineMixerUnit: Unit, @unchecked Sendable {
     }
   }
 
-  /// Lets the unit have an input with a number, and those before it.
+  /// Adds inputs until there is one with a number.
   package func provideInput(_ bus: Int) throws(UnitError) {
     guard bus < Self.mostBuses else {
       throw .invalidValue("a mixer has \(Self.mostBuses) inputs at the most")

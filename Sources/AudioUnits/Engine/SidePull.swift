@@ -1,7 +1,7 @@
 import CRealTime
 import RealTime
 
-/// Renders units in the calls of a device whose sound goes nowhere, so that their taps hear it.
+/// Units whose sound goes nowhere, and which a device renders so that their taps hear it.
 @safe
 package final class SidePull: @unchecked Sendable {
   private let units: [Unit]
@@ -42,14 +42,14 @@ package final class SidePull: @unchecked Sendable {
 }
 
 extension OutputUnit {
-  /// Lets calls of the device render units besides the output; nil for none. The old ones are no more rendered
+  /// Sets the units that the device renders besides the output; nil for none. It renders the old ones no more
   /// afterwards.
   package func setSidePull(_ pull: SidePull?) {
     guard let pull else { return unsafe setInputProc(nil, nil) }
     unsafe setInputProc(SidePull.proc, Unmanaged.passUnretained(pull).toOpaque())
   }
 
-  /// Lets an input of a unit take what the device records, in its calls. This unit outlives that.
+  /// Connects an input of a unit to what the device records. This unit outlives that one.
   package func supply(_ unit: Unit, bus: UInt32) throws(UnitError) {
     try unsafe unit.setCallback(Self.captured, UnsafeMutableRawPointer(render), bus)
   }
