@@ -50,7 +50,7 @@ extension AVAudioConverter {
     }
   }
 
-  /// What the sample rate converter takes to precede the stream.
+  /// The source of the frames with which the sample rate converter fills its filter before the first frame.
   public var primeMethod: AVAudioConverterPrimeMethod {
     get { AVAudioConverterPrimeMethod(rawValue: Int(settings.primeMethod)) ?? .normal }
     set { change("primeMethod") { $0.primeMethod = UInt32(newValue.rawValue) } }

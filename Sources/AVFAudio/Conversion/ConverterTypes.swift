@@ -1,7 +1,7 @@
 import AudioToolbox
 public import Foundation
 
-/// What the input block of a converter has done.
+/// The status that a converter's input block reports.
 public enum AVAudioConverterInputStatus: Int, Sendable {
   /// It returns a buffer.
   case haveData = 0
@@ -11,7 +11,7 @@ public enum AVAudioConverterInputStatus: Int, Sendable {
   case endOfStream = 2
 }
 
-/// What a converter has done.
+/// The result of a conversion.
 public enum AVAudioConverterOutputStatus: Int, Sendable {
   /// The output is full, or has the last of the stream.
   case haveData = 0
@@ -23,7 +23,7 @@ public enum AVAudioConverterOutputStatus: Int, Sendable {
   case error = 3
 }
 
-/// What a sample rate converter takes to precede the stream.
+/// The source of the frames with which a sample rate converter fills its filter before the first frame.
 public enum AVAudioConverterPrimeMethod: Int, Sendable {
   /// The stream's own first frames, as many as `primeInfo` says.
   case pre = 0

@@ -12,7 +12,7 @@ public enum AVAudioEngineManualRenderingMode: Int, Sendable {
   case realtime = 1
 }
 
-/// What a manual render has done.
+/// The result of a manual render.
 public enum AVAudioEngineManualRenderingStatus: Int, Sendable {
   /// It has failed.
   case error = -1

@@ -5,7 +5,7 @@ public import Foundation
 import RealTime
 import Synchronization
 
-/// What an engine plays or records through.
+/// The output node or the input node of an engine.
 open class AVAudioIONode: AVAudioNode, @unchecked Sendable {
   /// Seconds between a frame at this node and at the sound card; 0 in manual rendering, and while the engine does not
   /// run.

@@ -10,7 +10,7 @@ import System
 /// real-time.
 @safe
 final class ManualRenderer: @unchecked Sendable {
-  /// What a render needs, which never changes while one can be in progress.
+  /// The mode and the format of renders. They change only while the engine does not run.
   struct Setup {
     var isOn = false
     var isOffline = true

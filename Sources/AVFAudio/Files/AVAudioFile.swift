@@ -187,7 +187,7 @@ open class AVAudioFile: NSObject, @unchecked Sendable {
         log.warning("AVAudioFile.read: \(url.path): \(words)")
       }
       guard sink.count == 0, room > 0 else { return }
-      // What Swift on Apple's systems makes of a failure without an error.
+      // Swift on Apple's systems throws this error where an Objective-C method fails without one.
       throw NSError("Foundation._GenericObjCError", 0, "\(url.path): the sound ends here")
     }
   }

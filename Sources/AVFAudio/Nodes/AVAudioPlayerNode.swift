@@ -13,10 +13,10 @@ public struct AVAudioPlayerNodeBufferOptions: OptionSet, Sendable {
   public init(rawValue: UInt) { self.rawValue = rawValue }
   /// The buffer is repeated until another one interrupts it, or the player stops. Its handler is called once then.
   public static let loops = Self(rawValue: 1 << 0)
-  /// What was scheduled before ends when the buffer begins. A file is not read on from now on: of it plays what
-  /// was read ahead, up to 65,536 frames.
+  /// The buffer ends the buffers and files before it when it begins. The reading thread stops reading those files at
+  /// once, so that they play at most the 65,536 frames that it has read ahead.
   public static let interrupts = Self(rawValue: 1 << 1)
-  /// The buffer begins when the one that plays has come to its end, a loop to the end of its samples, a file to the end
+  /// The buffer begins at the end of the buffer that plays, of a loop at the end of its samples, of a file at the end
   /// of the 16,384 frames that play.
   public static let interruptsAtLoop = Self(rawValue: 1 << 2)
 }

@@ -1,7 +1,7 @@
 import Sessions
 import System
 
-/// What a running session offers under one OSC address.
+/// An OSC address of a running session, and the value or action behind it.
 package struct RemoteNode: Codable, Hashable, Sendable {
   package enum Kind: String, Codable, Sendable, CaseIterable {
     /// A message performs it. It has no value.
@@ -24,7 +24,7 @@ package struct RemoteNode: Codable, Hashable, Sendable {
   package let highest: Double?
   /// The unit of its numbers, such as `dB`; nil if they have none.
   package let unit: String?
-  /// What it is, in a few words.
+  /// A description of the value or action in a few words.
   package let summary: String
 
   /// The first part of every address.

@@ -1,7 +1,7 @@
 import Glibc
 
-/// What a running session tells other processes of its user, so that `cuejack osc` and `cuejack set` find
-/// it.
+/// The report of a running session to other processes of its user. `cuejack osc` and `cuejack set` find the session
+/// by it.
 package struct SessionReport: Codable, Hashable, Sendable {
   /// The name of the session's JACK client, by which people choose it.
   package let client: String
