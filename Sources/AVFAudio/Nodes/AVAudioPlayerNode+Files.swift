@@ -100,30 +100,16 @@ extension AVAudioPlayerNode {
     _ handler: AVAudioNodeCompletionHandler?
   ) {
     let engine = attachedEngine(for: "AVAudioPlayerNode.scheduleFile")
-    let format = outputFormat(forBus: 0)
-    let source: any PlayerFile
-    do {
-      source = try NodeFile(file.url, format)
-    } catch {
-      log.error(
-        "AVAudioPlayerNode.scheduleFile: \(OpenedFile.failure(error, file.url).localizedDescription)"
-      )
-      source = EmptyFile()
-    }
+    let opened = Result { try MediaFiles.open(path: file.url.path, decodesOthers: true) }
     let sound = ScheduledSound(
-      .region(
-        PlayerRegion(
-          source, start: nil, firstFrame: max(0, first), frames: frames.map { Int64($0) }, loops: 0,
-          format: format.bus)))
+      .file(firstFrame: max(0, first), frames: frames.map { Int64($0) }) {
+        (format) throws(UnitError) in
+        do { return try NodeFile(opened.get(), format) } catch {
+          throw .invalidValue(OpenedFile.failure(error, file.url).localizedDescription)
+        }
+      })
     schedule(sound, when, type, handler, engine)
   }
-}
-
-/// A file that could not be opened: it is over at once.
-private final class EmptyFile: PlayerFile {
-  let sampleRate = 44_100.0
-  func seek(to frame: Int64) {}
-  func read(_ list: UnsafeMutablePointer<cue_buffer_list>, frames: Int) -> Int { 0 }
 }
 
 /// A file that is read for a player, apart from what the app reads of it. One thread at a time.
@@ -134,10 +120,9 @@ private final class NodeFile: PlayerFile, @unchecked Sendable {
   private let format: PCMFormat
 
   /// - Parameter format: The rate and the channels of the player.
-  init(_ url: URL, _ format: AVAudioFormat) throws {
-    let file = try MediaFiles.open(path: url.path, decodesOthers: true)
+  init(_ file: any MediaFile, _ format: BusFormat) throws {
     sampleRate = file.format.sampleRate
-    let (inputs, outputs) = (file.format.channels, Int(format.channelCount))
+    let (inputs, outputs) = (file.format.channels, format.channels)
     self.format = PCMFormat(
       sampleRate: format.sampleRate, channels: outputs, kind: .float, bitsPerSample: 32)
     var options = StreamConverter.Options()

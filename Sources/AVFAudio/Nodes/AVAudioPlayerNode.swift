@@ -13,11 +13,10 @@ public struct AVAudioPlayerNodeBufferOptions: OptionSet, Sendable {
   public init(rawValue: UInt) { self.rawValue = rawValue }
   /// The buffer is repeated until another one interrupts it, or the player stops. Its handler is called once then.
   public static let loops = Self(rawValue: 1 << 0)
-  /// The buffer ends the buffers and files before it when it begins. The reading thread stops reading those files at
-  /// once, so that they play at most the 65,536 frames that it has read ahead.
+  /// The buffer ends the buffers and files before it when it begins.
   public static let interrupts = Self(rawValue: 1 << 1)
-  /// The buffer begins at the end of the buffer that plays, of a loop at the end of its samples, of a file at the end
-  /// of the 16,384 frames that play.
+  /// The buffer begins at the end of the buffer or file that plays, of a loop at the end of its samples, but not before
+  /// its own moment.
   public static let interruptsAtLoop = Self(rawValue: 1 << 2)
 }
 
@@ -56,6 +55,11 @@ open class AVAudioPlayerNode: AVAudioNode, AVAudioMixing, MixedNode, @unchecked 
     if engine == nil { player.stop() }
     super.moved(to: engine)
     player.setThreads(engine?.threads.handlers, reading: engine?.threads.files)
+  }
+
+  override func applyOutput(_ format: BusFormat) throws {
+    try super.applyOutput(format)
+    player.isConnected()
   }
 
   /// The volume at the mixer behind the player, 0 to 1.
@@ -244,7 +248,7 @@ open class AVAudioPlayerNode: AVAudioNode, AVAudioMixing, MixedNode, @unchecked 
   }
 
   /// Reads the beginning of files that are scheduled, four times 16,384 frames whatever the number asked for. This
-  /// happens on a thread of the engine when they are scheduled, too.
+  /// happens on a thread of the engine, too, when they are scheduled and the player is connected.
   public func prepare(withFrameCount frameCount: AVAudioFrameCount) { player.readAhead() }
 
   /// True from `play` until `pause` or `stop`, or until the engine stops, also when there is nothing to play.

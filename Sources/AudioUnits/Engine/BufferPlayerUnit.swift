@@ -12,7 +12,11 @@ package struct ScheduledSound: Sendable {
   package enum Source: @unchecked Sendable {
     /// Samples of the app, and the object that keeps them.
     case samples(UnsafeMutablePointer<cue_buffer_list>, BusFormat, frames: Int, AnyObject)
-    case region(PlayerRegion)
+    /// A part of a file that is opened for the format of the player. The first frame and the number of frames count at
+    /// the file's rate; nil for all up to the end.
+    case file(
+      firstFrame: Int64, frames: Int64?,
+      open: @Sendable (BusFormat) throws(UnitError) -> any PlayerFile)
   }
   package var source: Source
   package var start = BufferStart.next
@@ -30,47 +34,28 @@ package struct ScheduledSound: Sendable {
 /// its own. Any thread that is not real time.
 @safe
 package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
-  /// An entry of the player's list.
-  @safe
-  private struct Entry: @unchecked Sendable {
-    let buffer: UnsafeMutablePointer<ScheduledBuffer>
-    let isHeard: Bool
-    /// Nil once it was called, or for none.
-    var handler: (@Sendable () -> Void)?
-    /// Keeps the samples; nil once the player reads them no more.
-    var owner: AnyObject?
-    /// True for a part of a file, which was read ahead.
-    let isPart: Bool
-
-    func free() {
-      unsafe buffer.deinitialize(count: 1)
-      unsafe buffer.deallocate()
-    }
-  }
-
   private struct Queue {
-    /// Entries that the player may still read, from the `first`-th on: the oldest first.
-    var entries: [Entry] = []
-    var first = 0
-    var nextID: UInt64 = 1
+    /// The lists that the player may still read, the oldest first: each ends those before it when its turn has come. The
+    /// first one has an entry.
+    var lists: [SoundList] = []
+    var nextList: UInt64 = 1
     var stops: UInt32 = 0
     var commands: UInt32 = 0
     var halts: UInt8 = 0
-    /// Sounds that wait for a part of a file before them.
-    var waiting: [ScheduledSound] = []
-    /// Changes whenever the sounds that wait are dropped.
-    var generation = 0
-    /// Parts of files in `entries`.
-    var parts = 0
+    /// True once the output has the format of a connection. Files are read from then on.
+    var isConnected = false
     /// Handlers to call, and the host times in nanoseconds from which on.
     var due: [(time: UInt64, handler: @Sendable () -> Void)] = []
     /// True while a thread calls handlers.
     var isServed = false
     /// Entries that a render which does not end may still read.
-    var kept: [Entry] = []
+    var kept: [SoundList.Entry] = []
     var thread: EngineThread?
-    var reader: RegionReader?
+    var reader: FileReader?
     var hasClock = false
+
+    /// True while sounds wait for a part of a file.
+    var isWaiting: Bool { lists.contains { !$0.waiting.isEmpty } }
   }
   private let queue: Mutex<Queue>
   let memory: BufferPlayerMemory
@@ -81,16 +66,17 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
     let memory = BufferPlayerMemory()
     self.memory = memory
     var queue = Queue()
-    queue.entries = [
-      unsafe Entry(buffer: memory.first, isHeard: false, handler: nil, owner: nil, isPart: false)
-    ]
+    var list = SoundList(number: 0)
+    unsafe list.append(SoundList.Entry(memory.first, of: nil, owner: nil, isPart: false))
+    queue.lists = [list]
     self.queue = Mutex(queue)
     unsafe super.init(name, inputs: [], outputs: [try Self.standardFormat], Self.makeRender())
   }
 
   deinit {
     queue.withLock { queue in
-      for entry in queue.entries[queue.first...] + queue.kept { entry.free() }
+      for list in queue.lists { for entry in list.all { entry.free() } }
+      for entry in queue.kept { entry.free() }
     }
   }
 
@@ -110,7 +96,7 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
       unsafe memory.player.pointee.setSignal(thread?.signal)
       defer {
         queue.thread = thread
-        queue.reader = readerThread.map { RegionReader(self, on: $0) }
+        queue.reader = readerThread.map { FileReader(self, on: $0) }
       }
       return (queue.thread, reader)
     }
@@ -123,62 +109,59 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
 
   // MARK: Scheduling
 
-  /// Adds a sound behind those that were scheduled before.
-  ///
-  /// One that ends those before it ends the reading of files at once, so that what was read ahead of them
-  /// plays until it begins.
+  /// Adds a sound behind those that were scheduled before, or as the first one of a list that interrupts them.
   package func schedule(_ sound: ScheduledSound) {
-    let reader = queue.withLock { queue -> RegionReader? in
-      if sound.turn != .queued { dropWaiting(&queue) }
-      queue.waiting.append(sound)
+    let reader = queue.withLock { queue -> FileReader? in
+      if sound.turn != .queued { beginList(&queue) }
+      queue.lists[queue.lists.count - 1].waiting.append(sound)
       passOn(&queue)
-      return queue.waiting.isEmpty ? nil : queue.reader
+      return queue.isWaiting ? queue.reader : nil
     }
     reader?.thread.wake()
   }
 
-  /// Puts entries without sound in the place of the sounds that wait. Their handlers are called in turn.
-  private func dropWaiting(_ queue: inout Queue) {
-    for sound in queue.waiting {
-      var empty = sound
-      (empty.start, empty.loops, empty.turn, empty.isHeard) = (.next, false, .queued, false)
-      unsafe append(memory.nothing, memory.format, frames: 0, nil, empty, &queue)
-    }
-    queue.waiting = []
-    queue.generation += 1
+  private func beginList(_ queue: inout Queue) {
+    queue.lists.append(SoundList(number: queue.nextList))
+    queue.nextList += 1
   }
 
-  /// Gives the player the sounds that wait, up to the next part of a file.
+  /// Gives the player the sounds that wait, of each list up to the next part of a file.
   private func passOn(_ queue: inout Queue) {
-    var count = 0
-    for sound in queue.waiting {
-      guard case .samples(let samples, let format, let frames, let owner) = sound.source else {
-        break
+    for index in queue.lists.indices {
+      var count = 0
+      for sound in queue.lists[index].waiting {
+        guard case .samples(let samples, let format, let frames, let owner) = sound.source else {
+          break
+        }
+        unsafe append(samples, format, frames: frames, owner, sound, index, &queue)
+        count += 1
       }
-      unsafe append(samples, format, frames: frames, owner, sound, &queue)
-      count += 1
+      queue.lists[index].waiting.removeFirst(count)
+      // A list is known by the first entry of the one before.
+      if queue.lists[index].head == nil { return }
     }
-    queue.waiting.removeFirst(count)
   }
 
-  /// Appends an entry to the player's list.
+  /// Appends an entry to a list. The first one makes the list known to the player.
+  ///
+  /// - Parameter continues: True for a part of a sound that is not the last one; nil for a whole sound.
   private func append(
     _ samples: UnsafeMutablePointer<cue_buffer_list>, _ format: BusFormat, frames: Int,
-    _ owner: AnyObject?, _ sound: ScheduledSound, isPart: Bool = false, _ queue: inout Queue
+    _ owner: AnyObject?, _ sound: ScheduledSound, continues: Bool? = nil, _ index: Int,
+    _ queue: inout Queue
   ) {
     let buffer = UnsafeMutablePointer<ScheduledBuffer>.allocate(capacity: 1)
     unsafe buffer.initialize(
       to: ScheduledBuffer(
-        id: queue.nextID, stops: queue.stops & 0xFF_FFFF, samples, format, frames: frames,
-        start: sound.start, loops: sound.loops, turn: sound.turn))
-    queue.nextID += 1
-    if isPart { queue.parts += 1 }
-    if let last = queue.entries.last { unsafe last.buffer.pointee.append(buffer) }
-    queue.entries.append(
-      unsafe Entry(
-        buffer: buffer, isHeard: sound.isHeard, handler: sound.handler, owner: owner,
-        isPart: isPart))
-    if sound.turn != .queued { unsafe memory.player.pointee.interrupt(with: buffer) }
+        id: queue.lists[index].nextID, stops: queue.stops & 0xFF_FFFF, samples, format,
+        frames: frames, start: sound.start, loops: sound.loops, turn: sound.turn,
+        continues: continues ?? false))
+    let isFirst = queue.lists[index].head == nil
+    queue.lists[index].append(
+      unsafe SoundList.Entry(buffer, of: sound, owner: owner, isPart: continues != nil))
+    if isFirst, index > 0, let head = queue.lists[index - 1].head {
+      unsafe head.buffer.pointee.interrupt(with: buffer)
+    }
   }
 
   // MARK: Clock
@@ -231,21 +214,27 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
   /// Ends all that was scheduled, and the clock, which begins anew with the next `play`. The handlers of
   /// what did not play to its end are called soon.
   package func stop() {
-    let id = queue.withLock { queue -> UInt64 in
-      dropWaiting(&queue)
+    let number = queue.withLock { queue -> UInt64 in
       queue.stops += 1
       queue.hasClock = false
+      beginList(&queue)
       let marker = unsafe ScheduledSound(
         .samples(memory.nothing, memory.format, frames: 0, memory))
-      unsafe append(memory.nothing, memory.format, frames: 0, nil, marker, &queue)
-      let last = queue.entries[queue.entries.count - 1]
-      unsafe memory.player.pointee.stop(goingOnAt: last.buffer)
-      return unsafe last.buffer.pointee.id
+      let list = queue.lists.removeLast()
+      let earlier = queue.lists
+      // The lists before do not know this one: the player goes to it at once.
+      queue.lists = [list]
+      unsafe append(memory.nothing, memory.format, frames: 0, nil, marker, 0, &queue)
+      if let head = queue.lists[0].head {
+        unsafe memory.player.pointee.stop(goingOnAt: head.buffer)
+      }
+      queue.lists = earlier + queue.lists
+      return list.number
     }
     let isSettled = settle()
     let thread = queue.withLock { queue in
       if !queue.hasClock { unsafe memory.player.pointee.clearClock() }
-      retire(before: id, isSettled: isSettled, &queue)
+      retire(listsBefore: number, isSettled: isSettled, &queue)
       return queue.thread
     }
     if let thread {
@@ -265,22 +254,17 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
     }
   }
 
-  /// Takes the entries before one with a number from the list: the player reads them no more.
-  private func retire(before id: UInt64, isSettled: Bool = true, _ queue: inout Queue) {
-    while queue.first < queue.entries.count,
-      unsafe queue.entries[queue.first].buffer.pointee.id < id
-    {
-      let entry = queue.entries[queue.first]
-      // The list keeps the place of the entry, not what the app gave.
-      (queue.entries[queue.first].handler, queue.entries[queue.first].owner) = (nil, nil)
-      queue.first += 1
-      if entry.isPart { queue.parts -= 1 }
-      note(entry, unsafe entry.buffer.pointee.endTime, &queue)
-      if isSettled { entry.free() } else { queue.kept.append(entry) }
-    }
-    if queue.first > 64 && queue.first > queue.entries.count / 2 {
-      queue.entries.removeFirst(queue.first)
-      queue.first = 0
+  /// Takes the lists before one from the queue: the player reads them no more.
+  private func retire(listsBefore number: UInt64, isSettled: Bool = true, _ queue: inout Queue) {
+    while queue.lists.count > 1, queue.lists[0].number < number {
+      let list = queue.lists.removeFirst()
+      for entry in list.left {
+        note(SoundEnd(entry.handler, isHeard: entry.isHeard, time: entry.endTime), &queue)
+      }
+      for sound in list.waiting {
+        note(SoundEnd(sound.handler, isHeard: false, time: nil), &queue)
+      }
+      if isSettled { for entry in list.all { entry.free() } } else { queue.kept += list.all }
     }
   }
 
@@ -291,38 +275,31 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
     heardAfter.store(UInt64(max(0, seconds) * 1e9), ordering: .relaxed)
   }
 
-  /// Adds the handler of an entry to those to call.
-  ///
-  /// - Parameter end: When it was over; nil if it was ended before.
-  private func note(_ entry: Entry, _ end: UInt64?, _ queue: inout Queue) {
-    guard let handler = entry.handler else { return }
+  /// Adds the handler of a sound that is over to those to call.
+  private func note(_ end: SoundEnd, _ queue: inout Queue) {
+    guard let handler = end.handler else { return }
     // One that was ended comes behind all others.
     var time = queue.due.last?.time ?? 0
-    if let end {
-      let isLater = entry.isHeard && end > 1 && queue.thread != nil
-      time = isLater ? end + heardAfter.load(ordering: .relaxed) : 0
+    if let host = end.time {
+      let isLater = end.isHeard && host > 1 && queue.thread != nil
+      time = isLater ? host + heardAfter.load(ordering: .relaxed) : 0
     }
     let index = queue.due.lastIndex { $0.time <= time }.map { $0 + 1 } ?? 0
     queue.due.insert((time, handler), at: index)
   }
 
-  /// Takes note of the entries that are over.
+  /// Takes note of the sounds that are over.
   private func collect(_ queue: inout Queue) {
     let reached = unsafe memory.player.pointee.reached
-    retire(before: reached, &queue)
-    guard queue.first < queue.entries.count else { return }
-    let entry = queue.entries[queue.first]
-    guard unsafe entry.buffer.pointee.id == reached, let end = unsafe entry.buffer.pointee.endTime
-    else { return }
-    note(entry, end, &queue)
-    queue.entries[queue.first].handler = nil
+    retire(listsBefore: SoundList.number(ofEntry: reached), &queue)
+    while let end = queue.lists[0].nextEnd(reached: reached) { note(end, &queue) }
   }
 
   package func serve() -> UInt64? {
     let (isBusy, reader) = queue.withLock { queue in
       collect(&queue)
       defer { queue.isServed = true }
-      return (queue.isServed, queue.waiting.isEmpty ? nil : queue.reader)
+      return (queue.isServed, queue.isWaiting ? queue.reader : nil)
     }
     reader?.thread.wake()
     // The thread that calls handlers finds those that have come.
@@ -343,84 +320,104 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
 
   // MARK: Files
 
-  /// Parts of files that are read ahead, at least a render beyond the one that plays, and the frames of each.
+  /// Parts of files that are read ahead for a list, at least a render beyond the one that plays, and the frames of
+  /// each.
   private var mostParts: Int { max(4, maximumFrames / Self.partFrames + 2) }
   private static var partFrames: Int { 16_384 }
-  /// Held while a file is read. Lock it before `queue`.
-  private let reading = Mutex<RegionProgress>(RegionProgress())
+  /// How far the files have come, by the numbers of their lists. Held while a file is read. Lock it before `queue`.
+  private let reading = Mutex<[UInt64: FileProgress]>([:])
+
+  /// Lets files be read, since the output has the format of a connection.
+  package func isConnected() {
+    let reader = queue.withLock { queue in
+      queue.isConnected = true
+      return queue.isWaiting ? queue.reader : nil
+    }
+    reader?.thread.wake()
+  }
 
   /// Reads ahead as far as there is room. For renders that no device waits for, call it before each.
   package func readAhead() {
     let most = mostParts
     reading.withLock { progress in
       while true {
-        let (sound, generation) = queue.withLock { queue -> (ScheduledSound?, Int) in
+        let next = queue.withLock { queue -> (ScheduledSound?, UInt64) in
           collect(&queue)
-          return (queue.parts < most ? queue.waiting.first : nil, queue.generation)
+          guard queue.isConnected else { return (nil, 0) }
+          let oldest = queue.lists[0].number
+          progress = progress.filter { $0.key >= oldest }
+          // A list that the player does not know holds up those behind it.
+          let list =
+            queue.lists.first { $0.head == nil }
+            ?? queue.lists.first { !$0.waiting.isEmpty && $0.parts < most }
+          return (list?.waiting.first, list?.number ?? 0)
         }
-        guard let sound, case .region(let region) = sound.source else { return }
-        if progress.generation != generation || !progress.isGoing {
-          progress = RegionProgress(generation: generation)
-          progress.isGoing = true
-        }
-        read(region, of: sound, &progress)
+        guard let sound = next.0 else { return }
+        progress[next.1] = read(sound, progress[next.1], next.1)
       }
     }
   }
 
   /// Reads the next part of a file, and gives it to the player.
-  private func read(
-    _ region: PlayerRegion, of sound: ScheduledSound, _ progress: inout RegionProgress
-  ) {
+  ///
+  /// - Returns: How far the file has come; nil at its end.
+  private func read(_ sound: ScheduledSound, _ before: FileProgress?, _ number: UInt64)
+    -> FileProgress?
+  {
     var part = sound
-    part.handler = nil
-    part.isHeard = false
-    if progress.done > 0 {
+    if before != nil {
       part.start = .next
       part.turn = .queued
     }
     var isOver = false
     var buffer: BufferMemory?
     var count = 0
+    var progress = before
     do throws(UnitError) {
-      let output =
-        if let format = region.format { format } else { try bus(.output, 0).format }
-      guard
-        let format = BusFormat.planar(channels: output.channels, sampleRate: output.sampleRate)
-      else { throw .formatNotSupported("\(output.channels) channels") }
-      if progress.done == 0 { try region.file.seek(to: region.firstFrame) }
-      let length = region.frames.map {
-        Int((Double($0) * output.sampleRate / region.file.sampleRate).rounded())
-      }
-      let wanted = min(Self.partFrames, length.map { $0 - progress.done } ?? Self.partFrames)
-      let memory = BufferMemory(format, capacity: max(1, wanted))
+      var reached = if let before { before } else { try begin(sound.source) }
+      let wanted = min(Self.partFrames, reached.length.map { $0 - reached.done } ?? Self.partFrames)
+      let memory = BufferMemory(reached.format, capacity: max(1, wanted))
       memory.reset(frames: wanted)
-      count = wanted > 0 ? try unsafe region.file.read(memory.list, frames: wanted) : 0
-      progress.done += count
-      isOver = count < wanted || progress.done == length
+      count = wanted > 0 ? try unsafe reached.file.read(memory.list, frames: wanted) : 0
+      reached.done += count
+      isOver = count < wanted || reached.done == reached.length
       buffer = memory
+      progress = reached
     } catch {
       log.error("a player cannot read a file: \(error)")
       isOver = true
     }
-    if isOver {
-      part.handler = sound.handler
-      part.isHeard = sound.isHeard
+    if !isOver {
+      part.handler = nil
+      part.isHeard = false
     }
-    let generation = progress.generation
-    if isOver { progress.isGoing = false }
     queue.withLock { queue in
-      guard queue.generation == generation else { return }
-      if let buffer, count > 0 || isOver {
+      guard let index = queue.lists.firstIndex(where: { $0.number == number }) else { return }
+      if isOver { queue.lists[index].waiting.removeFirst() }
+      if let buffer {
         unsafe append(
-          buffer.list, buffer.format, frames: count, buffer, part, isPart: true, &queue)
-      } else if isOver {
-        unsafe append(memory.nothing, memory.format, frames: 0, nil, part, &queue)
+          buffer.list, buffer.format, frames: count, buffer, part, continues: !isOver, index,
+          &queue)
+      } else {
+        unsafe append(memory.nothing, memory.format, frames: 0, nil, part, index, &queue)
       }
-      guard isOver else { return }
-      queue.waiting.removeFirst()
       passOn(&queue)
     }
+    return isOver ? nil : progress
+  }
+
+  /// Opens a file for the format that the output has.
+  private func begin(_ source: ScheduledSound.Source) throws(UnitError) -> FileProgress {
+    guard case .file(let firstFrame, let frames, let open) = source else {
+      preconditionFailure("samples wait for files only")
+    }
+    let output = try bus(.output, 0).format
+    guard let format = BusFormat.planar(channels: output.channels, sampleRate: output.sampleRate)
+    else { throw .formatNotSupported("\(output.channels) channels") }
+    let file = try open(format)
+    try file.seek(to: firstFrame)
+    let length = frames.map { Int((Double($0) * format.sampleRate / file.sampleRate).rounded()) }
+    return FileProgress(file: file, format: format, length: length)
   }
 
   override package func dispose() {
@@ -430,15 +427,17 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
 }
 
 /// How far the part of a file that is being read has come.
-private struct RegionProgress: Sendable {
-  /// Frames that were read, at the rate of the player.
+private struct FileProgress: Sendable {
+  let file: any PlayerFile
+  let format: BusFormat
+  /// Frames of the part, at the rate of the format; nil for all up to the end.
+  let length: Int?
+  /// Frames that were read.
   var done = 0
-  var generation = 0
-  var isGoing = false
 }
 
 /// Reads ahead for a player, on a thread of the engine.
-private final class RegionReader: EngineService, @unchecked Sendable {
+private final class FileReader: EngineService, @unchecked Sendable {
   private weak let player: BufferPlayerUnit?
   let thread: EngineThread
   init(_ player: BufferPlayerUnit, on thread: EngineThread) {
@@ -472,7 +471,8 @@ final class BufferPlayerMemory: @unchecked Sendable {
     unsafe first = .allocate(capacity: 1)
     unsafe first.initialize(
       to: ScheduledBuffer(
-        id: 0, stops: 0, nothing, format, frames: 0, start: .next, loops: false, turn: .queued))
+        id: 0, stops: 0, nothing, format, frames: 0, start: .next, loops: false, turn: .queued,
+        continues: false))
     unsafe state = .allocate(capacity: 1)
     unsafe state.initialize(to: BufferPlayerState(first))
     unsafe player = .allocate(capacity: 1)

@@ -1,5 +1,5 @@
 package import CRealTime
-package import RealTime
+import RealTime
 package import Synchronization
 import Timeline
 
@@ -25,15 +25,11 @@ package struct PlayerRegion: Sendable {
   package let frames: Int64?
   /// How often it is repeated.
   package let loops: Int
-  /// The format for which the file was opened; nil for that of the player.
-  package let format: BusFormat?
 
   package init(
-    _ file: any PlayerFile, start: Int64?, firstFrame: Int64, frames: Int64?, loops: Int,
-    format: BusFormat? = nil
+    _ file: any PlayerFile, start: Int64?, firstFrame: Int64, frames: Int64?, loops: Int
   ) {
     self.file = file
-    self.format = format
     self.start = start
     self.firstFrame = firstFrame
     self.frames = frames

@@ -5,6 +5,8 @@ import Timeline
 /// State of a player that only renders use.
 @safe
 package struct BufferPlayerState: BitwiseCopyable {
+  /// The first entry of the list that plays.
+  var list: UnsafeMutablePointer<ScheduledBuffer>
   /// The entry of the list that plays, or the last one that was over.
   var current: UnsafeMutablePointer<ScheduledBuffer>
   var isOver = true
@@ -25,22 +27,24 @@ package struct BufferPlayerState: BitwiseCopyable {
   var hasEvents = false
 
   /// - Parameter first: An entry without sound, before all others.
-  package init(_ first: UnsafeMutablePointer<ScheduledBuffer>) { unsafe current = first }
+  package init(_ first: UnsafeMutablePointer<ScheduledBuffer>) {
+    unsafe list = first
+    unsafe current = first
+  }
 }
 
-/// Plays a list of buffers that grows at its end, by a clock of its own. Owns no memory.
+/// Plays lists of buffers that grow at their ends, by a clock of its own. Owns no memory.
 ///
-/// Entries of the list may be freed if `reached` is past them, or if the player was stopped after them
+/// A list plays until the turn of a later one has come, which ends it and the lists between. Entries of a list may be
+/// freed if `reached` is past them, the first one if `reached` is past the list; or if the player was stopped after them
 /// and no render that began before is in progress.
 @safe
 package struct BufferPlayer: ~Copyable {
   private let state: UnsafeMutablePointer<BufferPlayerState>
   private let reader: SliceReader
   private let command: Atomic<WordPair>
-  /// The entry from which the list goes on after a stop; nil once a render has seen it.
+  /// The first entry of the list that follows a stop; nil once a render has seen it.
   private let restart: Atomic<UnsafeMutableRawPointer?>
-  /// The latest entry that ends those before it; nil once it has begun.
-  private let interrupt: Atomic<UnsafeMutableRawPointer?>
   private let reachedID = Atomic<UInt64>(0)
   /// A sample time of renders, and the player's frame then. The time is NaN while the clock is held.
   private let anchor = Atomic<WordPair>(WordPair(first: UInt(Double.nan.bitPattern), second: 0))
@@ -52,7 +56,6 @@ package struct BufferPlayer: ~Copyable {
     self.reader = reader
     command = Atomic(WordPair(first: 0, second: 0))
     unsafe restart = Atomic(nil)
-    unsafe interrupt = Atomic(nil)
     unsafe signal = Atomic(nil)
   }
 
@@ -62,15 +65,9 @@ package struct BufferPlayer: ~Copyable {
     self.command.store(command.words, ordering: .releasing)
   }
 
-  /// Stops the player: the next render holds the clock at frame 0 and goes on with the list from `entry`.
+  /// Stops the player: the next render holds the clock at frame 0 and goes on with the list behind `entry`.
   package func stop(goingOnAt entry: UnsafeMutablePointer<ScheduledBuffer>) {
-    unsafe interrupt.store(nil, ordering: .relaxed)
     unsafe restart.store(UnsafeMutableRawPointer(entry), ordering: .sequentiallyConsistent)
-  }
-
-  /// Lets an entry of the list end those before it.
-  package func interrupt(with entry: UnsafeMutablePointer<ScheduledBuffer>) {
-    unsafe interrupt.store(UnsafeMutableRawPointer(entry), ordering: .releasing)
   }
 
   /// Sets the signal of the thread that hears of ends. The old one is free once no render is in progress.
@@ -161,21 +158,18 @@ package struct BufferPlayer: ~Copyable {
       ordering: .relaxed)
   }
 
-  @_noLocks private static func entry(_ pointer: UnsafeMutableRawPointer?)
-    -> UnsafeMutablePointer<ScheduledBuffer>?
-  { unsafe pointer.map { unsafe $0.assumingMemoryBound(to: ScheduledBuffer.self) } }
-
   /// Follows a stop and the latest command.
   ///
   /// A stop that came before a command is seen with it, as the command is read first. One that came after
   /// it makes the command too old.
   @_noLocks private borrowing func follow() {
     let command = PlayerCommand(command.load(ordering: .sequentiallyConsistent))
-    if let entry = unsafe Self.entry(restart.exchange(nil, ordering: .sequentiallyConsistent)) {
+    let restart = unsafe restart.exchange(nil, ordering: .sequentiallyConsistent)
+    if let entry = unsafe ScheduledBuffer.buffer(restart) {
       unsafe state.pointee.isRunning = false
       unsafe state.pointee.position = 0
       unsafe state.pointee.stops = entry.pointee.stops
-      unsafe move(to: entry)
+      unsafe begin(entry)
       unsafe finish(entry, at: 1)
     }
     guard unsafe command.number != state.pointee.command else { return }
@@ -196,6 +190,12 @@ package struct BufferPlayer: ~Copyable {
     unsafe state.pointee.start = start
   }
 
+  /// Goes to the first entry of a list. Those before it are over.
+  @_noLocks private borrowing func begin(_ list: UnsafeMutablePointer<ScheduledBuffer>) {
+    unsafe state.pointee.list = list
+    unsafe move(to: list)
+  }
+
   /// Goes to an entry of the list. Those before it are over.
   @_noLocks private borrowing func move(to entry: UnsafeMutablePointer<ScheduledBuffer>) {
     unsafe state.pointee.current = entry
@@ -203,10 +203,6 @@ package struct BufferPlayer: ~Copyable {
     unsafe state.pointee.hasBegun = false
     unsafe state.pointee.offset = 0
     unsafe state.pointee.hasEvents = true
-    if unsafe entry.pointee.turn != .queued {
-      _ = unsafe interrupt.compareExchange(
-        expected: UnsafeMutableRawPointer(entry), desired: nil, ordering: .relaxed)
-    }
     unsafe reachedID.store(entry.pointee.id, ordering: .releasing)
   }
 
@@ -242,9 +238,22 @@ package struct BufferPlayer: ~Copyable {
     }
   }
 
-  /// Returns the entry that ends those before it.
-  private var interrupting: UnsafeMutablePointer<ScheduledBuffer>? {
-    @_noLocks get { unsafe Self.entry(interrupt.load(ordering: .acquiring)) }
+  /// Returns the latest list whose turn has come, if any, and the frames until the turn of another one.
+  ///
+  /// - Parameter isInside: True before the end of a sound.
+  @_noLocks private borrowing func interruption(_ at: Int, _ span: Span, isInside: Bool)
+    -> (list: UnsafeMutablePointer<ScheduledBuffer>?, wait: Int64)
+  {
+    var (found, wait) = unsafe (UnsafeMutablePointer<ScheduledBuffer>?.none, Int64.max)
+    var next = unsafe state.pointee.list.pointee.interrupting
+    while let list = unsafe next {
+      if unsafe !isInside || list.pointee.turn == .interrupts {
+        let ahead = unsafe wanted(list, at, span) &- state.pointee.position
+        if ahead == 0 { unsafe found = list } else { wait = min(wait, ahead) }
+      }
+      unsafe next = list.pointee.interrupting
+    }
+    return unsafe (found, wait)
   }
 
   /// Most entries that a render goes through.
@@ -270,16 +279,15 @@ package struct BufferPlayer: ~Copyable {
     while at < span.frames, turns < Self.mostTurns {
       turns &+= 1
       var end = span.frames
-      let next = unsafe interrupting
-      let isSounding = unsafe !state.pointee.isOver && state.pointee.hasBegun
-      if let next = unsafe next, unsafe next.pointee.turn == .interrupts || !isSounding {
-        let wait = unsafe wanted(next, at, span) &- state.pointee.position
-        if wait == 0 {
-          unsafe move(to: next)
-          continue
-        }
-        end = Int(min(Int64(end), Int64(at) &+ wait))
+      let isInside =
+        unsafe state.pointee.isOver
+        ? unsafe state.pointee.current.pointee.continues : unsafe state.pointee.hasBegun
+      let next = unsafe interruption(at, span, isInside: isInside)
+      if let list = unsafe next.list {
+        unsafe begin(list)
+        continue
       }
+      end = unsafe Int(min(Int64(end), Int64(at) &+ min(next.wait, Int64(span.frames))))
       guard let entry = unsafe sounding else {
         advance(&at, end &- at)
         continue
@@ -303,8 +311,9 @@ package struct BufferPlayer: ~Copyable {
         advance(&at, count)
       }
       if unsafe state.pointee.offset < entry.pointee.frames { continue }
-      if let next = unsafe next, unsafe next.pointee.turn == .interruptsAtLoop {
-        unsafe move(to: next)
+      let isEnd = unsafe !entry.pointee.continues
+      if isEnd, let list = unsafe interruption(at, span, isInside: false).list {
+        unsafe begin(list)
       } else if unsafe entry.pointee.loops && entry.pointee.frames > 0 {
         unsafe state.pointee.offset = 0
       } else {

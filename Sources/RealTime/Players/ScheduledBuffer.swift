@@ -18,7 +18,7 @@ package struct BufferTurn: BitwiseCopyable, Sendable, Equatable {
   package static var queued: Self { @_noLocks get { Self(number: 0) } }
   /// Those before it end when it begins.
   package static var interrupts: Self { @_noLocks get { Self(number: 1) } }
-  /// The one that plays ends at the end of its samples, and so do those before it.
+  /// The sound that plays ends at the end of its samples, and so do those before it.
   package static var interruptsAtLoop: Self { @_noLocks get { Self(number: 2) } }
 
   @_noLocks private init(number: UInt8) { self.number = number }
@@ -39,13 +39,17 @@ package struct ScheduledBuffer: ~Copyable {
   let start: BufferStart
   let loops: Bool
   let turn: BufferTurn
+  /// True for a part of a sound that is not the last one.
+  let continues: Bool
   private let next: Atomic<UnsafeMutableRawPointer?>
+  private let interrupt: Atomic<UnsafeMutableRawPointer?>
   /// Host time of its end in nanoseconds, 1 if that is unknown; 0 while it is not over.
   private let end = Atomic<UInt64>(0)
 
   package init(
     id: UInt64, stops: UInt32, _ samples: UnsafeMutablePointer<cue_buffer_list>,
-    _ format: BusFormat, frames: Int, start: BufferStart, loops: Bool, turn: BufferTurn
+    _ format: BusFormat, frames: Int, start: BufferStart, loops: Bool, turn: BufferTurn,
+    continues: Bool
   ) {
     self.id = id
     self.stops = stops
@@ -55,7 +59,9 @@ package struct ScheduledBuffer: ~Copyable {
     self.start = start
     self.loops = loops
     self.turn = turn
+    self.continues = continues
     unsafe next = Atomic(nil)
+    unsafe interrupt = Atomic(nil)
   }
 
   /// Lets a buffer follow this one. Control side.
@@ -63,14 +69,24 @@ package struct ScheduledBuffer: ~Copyable {
     unsafe next.store(UnsafeMutableRawPointer(buffer), ordering: .releasing)
   }
 
+  /// Lets another list, which begins with a buffer, end the list that begins with this one. Control side.
+  package func interrupt(with buffer: UnsafeMutablePointer<ScheduledBuffer>) {
+    unsafe interrupt.store(UnsafeMutableRawPointer(buffer), ordering: .releasing)
+  }
+
   /// The buffer behind this one; nil if there is none yet.
   var following: UnsafeMutablePointer<ScheduledBuffer>? {
-    @_noLocks get {
-      unsafe next.load(ordering: .acquiring).map {
-        unsafe $0.assumingMemoryBound(to: ScheduledBuffer.self)
-      }
-    }
+    @_noLocks get { unsafe Self.buffer(next.load(ordering: .acquiring)) }
   }
+
+  /// The first buffer of the list that ends this one's, which is the first of its own; nil if there is none yet.
+  var interrupting: UnsafeMutablePointer<ScheduledBuffer>? {
+    @_noLocks get { unsafe Self.buffer(interrupt.load(ordering: .acquiring)) }
+  }
+
+  @_noLocks static func buffer(_ pointer: UnsafeMutableRawPointer?)
+    -> UnsafeMutablePointer<ScheduledBuffer>?
+  { unsafe pointer.map { unsafe $0.assumingMemoryBound(to: ScheduledBuffer.self) } }
 
   @_noLocks borrowing func finish(at host: UInt64) { end.store(max(1, host), ordering: .releasing) }
 

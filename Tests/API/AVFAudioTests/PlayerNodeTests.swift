@@ -31,6 +31,42 @@ import Testing
     try expectEqual(offline.render(200)[0], ramp(7000, 100) + silence(100))
   }
 
+  /// Each interrupt plays at its own moment, whatever was scheduled behind it, unless a later one is earlier.
+  @Test func interruptsWaitForTheirMoments() throws {
+    let (offline, player) = try mono()
+    let ends = Told<Int>()
+    func interrupt(_ number: Int, at frame: Int, _ sound: [Float]) {
+      player.scheduleBuffer(
+        AVAudioPCMBuffer([sound]), at: AVAudioTime(sampleTime: Int64(frame), atRate: 48000),
+        options: .interrupts
+      ) { ends.add(number) }
+    }
+    player.scheduleBuffer(AVAudioPCMBuffer([ramp(0, 1000)]), at: nil, options: .loops) {
+      ends.add(0)
+    }
+    interrupt(1, at: 1300, ramp(5000, 100))
+    player.scheduleBuffer(AVAudioPCMBuffer([ramp(6000, 1000)])) { ends.add(2) }
+    interrupt(3, at: 2000, ramp(8000, 10))
+    player.play()
+    try expectEqual(
+      offline.render(2100)[0],
+      ramp(0, 1000) + ramp(0, 300) + ramp(5000, 100) + ramp(6000, 600) + ramp(8000, 10)
+        + silence(90))
+    expectTrue(waits { ends.all == [0, 1, 2, 3] })
+    player.scheduleBuffer(AVAudioPCMBuffer([ramp(0, 100)]), at: nil, options: .loops)
+    interrupt(4, at: 2300, ramp(1, 10))
+    interrupt(5, at: 2200, ramp(9000, 10))
+    try expectEqual(offline.render(300)[0], ramp(0, 100) + ramp(9000, 10) + silence(190))
+    expectTrue(waits { ends.all == [0, 1, 2, 3, 4, 5] })
+    // A loop that is asked for its end too early goes on.
+    player.scheduleBuffer(AVAudioPCMBuffer([ramp(0, 100)]), at: nil, options: .loops)
+    player.scheduleBuffer(
+      AVAudioPCMBuffer([ramp(700, 10)]), at: AVAudioTime(sampleTime: 2550, atRate: 48000),
+      options: .interruptsAtLoop)
+    try expectEqual(
+      offline.render(300)[0], ramp(0, 100) + ramp(0, 100) + ramp(700, 10) + silence(90))
+  }
+
   @Test func fiveThousandBuffersHaveFiveThousandHandlersInOrder() throws {
     let (offline, player) = try mono()
     let ends = Told<Int>()
@@ -160,6 +196,42 @@ import Testing
       let heard = try offline.render(104_000)[0]
       expectTrue(heard[99_000..<100_000].contains { $0 != 0 })
       expectTrue(heard[103_000...].allSatisfy { $0 == 0 })
+    }
+  }
+
+  /// What interrupts a file leaves it all of its sound before, however much of it was read.
+  @Test func filesPlayUntilTheyAreInterrupted() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.appendingPathComponent("sound.wav")
+      let sound = noise(200_000, channels: 1)
+      let format = AVAudioFormat.standard(48000, 1)
+      try AVAudioFile(forWriting: url, settings: format.settings).write(
+        from: AVAudioPCMBuffer(sound))
+      let offline = try OfflineEngine(format)
+      let player = AVAudioPlayerNode()
+      offline.engine.attach(player)
+      let ends = Told<Int>()
+      let file = try AVAudioFile(forReading: url)
+      // A player that is connected later reads for the channels that it gets.
+      player.scheduleFile(file, at: nil) { ends.add(0) }
+      offline.engine.connect(player, to: offline.engine.mainMixerNode, format: format)
+      player.scheduleBuffer(
+        AVAudioPCMBuffer([ramp(1, 10)]), at: AVAudioTime(sampleTime: 150_000, atRate: 48000),
+        options: .interrupts
+      ) { ends.add(1) }
+      player.scheduleFile(file, at: nil) { ends.add(2) }
+      player.scheduleBuffer(AVAudioPCMBuffer([ramp(500, 10)])) { ends.add(3) }
+      player.scheduleSegment(file, startingFrame: 100, frameCount: 50, at: nil) { ends.add(4) }
+      player.play()
+      try expectEqual(
+        offline.render(151_000)[0], sound[0][..<150_000] + ramp(1, 10) + sound[0][..<990])
+      // The end of a loop is that of the file: what was behind it is over.
+      player.scheduleBuffer(AVAudioPCMBuffer([ramp(7, 10)]), at: nil, options: .interruptsAtLoop) {
+        ends.add(5)
+      }
+      try expectEqual(
+        offline.render(199_100)[0], sound[0][990...] + ramp(7, 10) + silence(80))
+      expectTrue(waits { ends.all == [0, 1, 2, 3, 4, 5] })
     }
   }
 

@@ -220,10 +220,11 @@ import Testing
     }
     let bench = try Bench()
     bench.unit.setThreads(bench.thread, reading: bench.thread)
+    bench.unit.isConnected()
     let renderer = Renderer(bench.unit)
     func schedule(_ first: Int64, _ frames: Int64?, _ number: Int) {
       var sound = ScheduledSound(
-        .region(PlayerRegion(Counting(), start: nil, firstFrame: first, frames: frames, loops: 0)))
+        .file(firstFrame: first, frames: frames) { _ in Counting() })
       sound.handler = { bench.ends.withLock { $0.append(number) } }
       bench.unit.schedule(sound)
     }
