@@ -1,3 +1,4 @@
+import AudioToolbox
 import AudioUnits
 import Dispatch
 import Foundation
@@ -154,7 +155,7 @@ final class LiveRenderer: Sendable {
       return (state.unit, state.input)
     }
     try? unsafe input?.setCallback(nil, nil, 0)
-    unit?.dispose()
+    unit?.disposeWithReference()
     device.closeIfUnused()
   }
 

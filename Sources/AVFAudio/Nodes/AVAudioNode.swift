@@ -27,7 +27,7 @@ open class AVAudioNode: NSObject, @unchecked Sendable {
 
   deinit {
     for tap in state.withLock({ $0.taps.values.map(\.tap) }) { tap.remove() }
-    unit.dispose()
+    unit.disposeWithReference()
   }
 
   /// Makes a unit of the library. Only a lack of memory can make that fail.

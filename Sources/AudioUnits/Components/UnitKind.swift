@@ -52,6 +52,14 @@ package enum UnitKind: Int, CaseIterable, Sendable {
     ComponentDescription(facts.type, facts.subtype)
   }
 
+  /// The component that makes it.
+  package var component: UnitComponent {
+    guard let component = ComponentList.shared.component(rawValue) else {
+      preconditionFailure("the list of components begins with those of the library")
+    }
+    return component
+  }
+
   /// The name without the manufacturer's.
   package var name: String { facts.name }
 

@@ -1,4 +1,4 @@
-import AudioUnits
+package import AudioUnits
 public import CAudioToolbox
 import CFork
 import CRealTime
@@ -13,7 +13,7 @@ private func reference(_ component: UnitComponent) -> AudioComponent? {
 }
 
 /// Returns the component that a description means first; nil if there is none.
-func component(_ description: AudioComponentDescription) -> UnitComponent? {
+package func component(_ description: AudioComponentDescription) -> UnitComponent? {
   ComponentList.shared.next(after: nil, matching: AudioUnits.ComponentDescription(description))
 }
 
@@ -26,7 +26,7 @@ private func component(_ reference: AudioComponent?) throws(AudioUnitError) -> U
 }
 
 extension AudioUnits.ComponentDescription {
-  fileprivate init(_ description: AudioComponentDescription) {
+  package init(_ description: AudioComponentDescription) {
     self.init(
       type: description.componentType, subtype: description.componentSubType,
       manufacturer: description.componentManufacturer)
@@ -81,7 +81,7 @@ public func AudioComponentGetDescription(
   }
 }
 
-func description(_ component: UnitComponent) -> AudioComponentDescription {
+package func description(_ component: UnitComponent) -> AudioComponentDescription {
   AudioComponentDescription(
     componentType: component.description.type, componentSubType: component.description.subtype,
     componentManufacturer: component.description.manufacturer, componentFlags: 0,
@@ -108,7 +108,7 @@ private func make(_ reference: AudioComponent?) throws(AudioUnitError) -> AudioU
 
 extension UnitComponent {
   /// Makes a unit, on the default device if it is an output unit.
-  func makeUnit() throws(UnitError) -> Unit {
+  package func makeUnit() throws(UnitError) -> AudioUnits.Unit {
     try make { HardwareObjects.shared.device(ofServer: HardwareObjects.standardName).device }
   }
 }

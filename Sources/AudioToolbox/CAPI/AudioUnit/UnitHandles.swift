@@ -1,5 +1,5 @@
-import AudioUnits
-import CAudioToolbox
+package import AudioUnits
+package import CAudioToolbox
 import CRealTime
 import Glibc
 import Synchronization
@@ -19,6 +19,16 @@ final class UnitHandles: Sendable {
     var serial: UInt = 1 << 16
   }
   private let state = Mutex(State())
+  /// Held while a unit of the library gets a number, so that it gets one only. Lock it before `state`.
+  private let lending = Mutex<Void>(())
+
+  /// Returns the number of a unit, which gets one if it has none.
+  fileprivate func lend(_ unit: Unit, of component: UnitComponent) throws(AudioUnitError) -> UInt {
+    try lending.withLock { _ throws(AudioUnitError) in
+      let known = unit.handle.load(ordering: .relaxed)
+      return known == 0 ? try add(unit, of: component).handle : known
+    }
+  }
 
   func add(_ unit: Unit, of component: UnitComponent) throws(AudioUnitError) -> UnitHandle {
     let count = UInt(cue_unit_gate_count)
@@ -67,5 +77,30 @@ final class UnitHandles: Sendable {
     // A call that goes on may still use the unit.
     if cue_unit_calls(handle) > 0 { return keepForGood(unit) }
     state.withLock { _ = $0.used.remove((handle >> 4) % UInt(cue_unit_gate_count)) }
+  }
+}
+
+// The units that classes of AVFAudio own.
+extension AudioUnits.Unit {
+  /// Returns the unit as the C functions take it, until `disposeWithReference`.
+  ///
+  /// - Parameter component: The unit's own.
+  package func reference(of component: UnitComponent) throws(UnitError) -> AudioUnit {
+    do throws(AudioUnitError) {
+      let number = try UnitHandles.shared.lend(self, of: component)
+      guard let reference = unsafe AudioUnit(bitPattern: number) else {
+        throw .unit(.tooManyInstances)
+      }
+      return unsafe reference
+    } catch {
+      if case .unit(let error) = error { throw error }
+      throw .failedInitialization(error.reason)
+    }
+  }
+
+  /// Ends the unit. The C functions do not know it afterwards.
+  package func disposeWithReference() {
+    guard let reference = unsafe UnitHandles.shared.reference(of: self) else { return dispose() }
+    try? unsafe UnitHandles.shared.remove(reference)
   }
 }
