@@ -393,7 +393,9 @@ let package = Package(
       path: "Tests/Unit/AudioToolboxTests", swiftSettings: relaxed),
     .testTarget(
       name: "AVFAudioTests",
-      dependencies: ["AVFAudio", "AVFoundation", "Hardware", "Server", "TestSupport"],
+      dependencies: [
+        "AVFAudio", "AVFoundation", "AudioUnits", "Hardware", "Server", "TestSupport",
+      ],
       path: "Tests/API/AVFAudioTests", exclude: ["members.md"], swiftSettings: relaxed),
     // A program written for Apple's systems, word for word.
     .executableTarget(

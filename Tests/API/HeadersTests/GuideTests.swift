@@ -109,10 +109,10 @@ import Testing
   @Test func theSessionOfSwiftHasItsParts() throws {
     let rows = Self.rows(columns: 2)
     expectTrue(rows.count >= 8)
-    let sources = "\(package)/Sources/AudioToolbox/Swift"
+    let sources = "\(package)/Sources/AVFAudio/Session"
     let swift = try FileManager.default.contentsOfDirectory(atPath: sources)
       .filter { $0.hasPrefix("AVAudioSession") }.compactMap { Self.text("\(sources)/\($0)") }
-    let tests = Self.text("\(package)/Tests/Unit/AudioToolboxTests/AVAudioSessionTests.swift")
+    let tests = Self.text("\(package)/Tests/API/AVFAudioTests/AVAudioSessionTests.swift")
     for row in rows {
       for word in Self.code(row[1]) {
         expectTrue(swift.contains { Self.mentions($0, word) }, "\(word)")

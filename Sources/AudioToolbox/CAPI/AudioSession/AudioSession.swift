@@ -1,4 +1,4 @@
-import AudioUnits
+package import AudioUnits
 public import CAudioToolbox
 import CoreFoundation
 import Hardware
@@ -7,7 +7,7 @@ import Hardware
 
 extension AudioSession {
   /// The session of this process, on the default server.
-  static let shared = AudioSession {
+  package static let shared = AudioSession {
     HardwareObjects.shared.device(ofServer: HardwareObjects.standardName).device
   }
 }
@@ -17,12 +17,19 @@ extension AudioSession {
 ///
 /// - Returns: False if that has been done before.
 @discardableResult
-func beginListeners(
+private func beginListeners(
   on loop: CFRunLoop, mode: CFString, _ interruption: AudioSessionListeners.Interruption?
 ) -> Bool {
   guard AudioSessionListeners.shared.begin(loop, mode: mode, interruption) else { return false }
   AudioSession.shared.addObserver { AudioSessionListeners.shared.tell($0) }
   return true
+}
+
+extension AudioSession {
+  /// Initialises the session for Swift, with listeners of C on the main thread's run loop.
+  package static func initializeForSwift() {
+    beginListeners(on: CFRunLoopGetMain(), mode: CFRunLoopMode.defaultMode.rawValue, nil)
+  }
 }
 
 /// Runs the body of a function that needs an initialised session.

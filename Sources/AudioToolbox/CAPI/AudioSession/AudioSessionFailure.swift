@@ -1,4 +1,4 @@
-import AudioUnits
+package import AudioUnits
 import CAudioToolbox
 import Logging
 
@@ -46,6 +46,11 @@ enum AudioSessionFailure: PropertyFailure {
     case .session(let error): error.reason
     }
   }
+}
+
+extension AudioSessionRefusal {
+  /// The result code.
+  package var status: OSStatus { AudioSessionFailure.session(self).status }
 }
 
 /// Runs a call of the session.

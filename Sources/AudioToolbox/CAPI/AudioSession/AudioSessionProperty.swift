@@ -122,11 +122,11 @@ extension AudioSessionCategory {
 }
 
 extension AudioSessionMode {
-  /// The mode's code.
+  /// The mode's code; for a mode that only Swift has, that of the nearest one.
   var code: UInt32 {
     switch self {
-    case .standard: kAudioSessionMode_Default
-    case .voiceChat: kAudioSessionMode_VoiceChat
+    case .standard, .moviePlayback, .spokenAudio, .voicePrompt: kAudioSessionMode_Default
+    case .voiceChat, .videoChat: kAudioSessionMode_VoiceChat
     case .videoRecording: kAudioSessionMode_VideoRecording
     case .measurement: kAudioSessionMode_Measurement
     case .gameChat: kAudioSessionMode_GameChat

@@ -1,4 +1,4 @@
-import AudioUnits
+package import AudioUnits
 import CAudioToolbox
 import CoreFoundation
 import Foundation
@@ -15,13 +15,13 @@ extension String {
   fileprivate static let uid = "RouteDetailedDescription_UID"
   fileprivate static let channels = "RouteDetailedDescription_ChannelDescriptions"
   fileprivate static let channelName = "ChannelDescription_Name"
-  static let lineIn = "LineIn"
-  static let lineOut = "LineOut"
+  package static let lineIn = "LineIn"
+  package static let lineOut = "LineOut"
 }
 
 extension CardRoute {
-  var inputCards: [RoutedCard] { Self.cards(inputs) }
-  var outputCards: [RoutedCard] { Self.cards(outputs) }
+  package var inputCards: [RoutedCard] { Self.cards(inputs) }
+  package var outputCards: [RoutedCard] { Self.cards(outputs) }
 
   private static func cards(_ ports: [String]) -> [RoutedCard] {
     var cards: [RoutedCard] = []
@@ -66,7 +66,7 @@ extension CardRoute {
 
 extension AudioSessionEvent.RouteChangeReason {
   /// The reason's code.
-  var code: UInt32 {
+  package var code: UInt32 {
     switch self {
     case .newDevice: kAudioSessionRouteChangeReason_NewDeviceAvailable
     case .oldDevice: kAudioSessionRouteChangeReason_OldDeviceUnavailable

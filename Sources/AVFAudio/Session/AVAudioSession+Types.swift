@@ -1,35 +1,7 @@
+import AudioToolbox
 import AudioUnits
-public import CAudioToolbox
 public import Foundation
 import Server
-
-/// The reason why a call for the audio session failed: a result code of `AudioSession.h` other than
-/// `noErr`.
-public struct AudioSessionError: Error, Hashable, Sendable {
-  /// The result code.
-  public let status: OSStatus
-
-  /// Creates an error from a result code.
-  public init(_ status: OSStatus) { self.status = status }
-}
-
-extension AudioSessionError: CustomStringConvertible, LocalizedError {
-  /// The name of the result code's constant and an explanation.
-  public var description: String {
-    switch status {
-    case kAudioSessionUnsupportedPropertyError:
-      "kAudioSessionUnsupportedPropertyError: there is no such value"
-    case kAudioSessionIncompatibleCategory:
-      "kAudioSessionIncompatibleCategory: the category does not allow it"
-    case kAudioServicesNoHardwareError:
-      "kAudioServicesNoHardwareError: the sound server cannot be reached"
-    default: "OSStatus \(status)"
-    }
-  }
-
-  /// The same text, for code that holds an `any Error`.
-  public var errorDescription: String? { description }
-}
 
 extension AVAudioSession {
   /// A category of sound, which decides what may start. JACK mixes the sound of all programs, whatever
@@ -69,6 +41,14 @@ extension AVAudioSession {
     public static let measurement = Self(rawValue: "AVAudioSessionModeMeasurement")
     /// With `playAndRecord` only.
     public static let gameChat = Self(rawValue: "AVAudioSessionModeGameChat")
+    /// With `playback` only.
+    public static let moviePlayback = Self(rawValue: "AVAudioSessionModeMoviePlayback")
+    /// With `playAndRecord` only.
+    public static let videoChat = Self(rawValue: "AVAudioSessionModeVideoChat")
+    /// With the categories that play.
+    public static let spokenAudio = Self(rawValue: "AVAudioSessionModeSpokenAudio")
+    /// With the categories that play.
+    public static let voicePrompt = Self(rawValue: "AVAudioSessionModeVoicePrompt")
   }
 
   /// Options of a category. They change no sound here.
@@ -78,9 +58,45 @@ extension AVAudioSession {
     /// Creates options from bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
     /// Mixes with other programs, as JACK always does. With `playback` and `playAndRecord` only.
-    public static let mixWithOthers = Self(rawValue: 1)
+    public static let mixWithOthers = Self(rawValue: 0x1)
+    /// Lowers other programs, which JACK never does. With `playback` and `playAndRecord` only.
+    public static let duckOthers = Self(rawValue: 0x2)
+    /// With `record` and `playAndRecord` only.
+    public static let allowBluetooth = Self(rawValue: 0x4)
+    /// The later name of `allowBluetooth`.
+    public static let allowBluetoothHFP = allowBluetooth
     /// Plays to the speaker, which the sound card's ports always are. With `playAndRecord` only.
-    public static let defaultToSpeaker = Self(rawValue: 8)
+    public static let defaultToSpeaker = Self(rawValue: 0x8)
+    /// With `playback` and `playAndRecord` only.
+    public static let interruptSpokenAudioAndMixWithOthers = Self(rawValue: 0x11)
+    /// With `playAndRecord` only.
+    public static let allowBluetoothA2DP = Self(rawValue: 0x20)
+    /// With `playAndRecord` only.
+    public static let allowAirPlay = Self(rawValue: 0x40)
+    /// With `record` and `playAndRecord` only.
+    public static let overrideMutedMicrophoneInterruption = Self(rawValue: 0x80)
+  }
+
+  /// The group of programs that share a route. Each program has its own connections here, whatever the policy.
+  public enum RouteSharingPolicy: UInt, Sendable {
+    /// With every category.
+    case `default` = 0
+    /// With `playback` only.
+    case longFormAudio = 1
+    /// Not for programs to set.
+    case independent = 2
+    /// With `playback` only.
+    case longFormVideo = 3
+  }
+
+  /// The permission to record.
+  public enum RecordPermission: UInt, Sendable {
+    /// Does not occur here.
+    case undetermined = 0x756e_6474
+    /// Does not occur here.
+    case denied = 0x6465_6e79
+    /// The program may record.
+    case granted = 0x6772_6e74
   }
 
   /// Options of `setActive`.
@@ -158,9 +174,9 @@ extension AVAudioSession.Category {
   }
 
   var value: AudioSessionCategory {
-    get throws(AudioSessionError) {
+    get throws(AudioSessionRefusal) {
       guard let found = Self.all.first(where: { $0.0 == self }) else {
-        throw AudioSessionError(kAudioSessionUnsupportedPropertyError)
+        throw .badValue("there is no category \(rawValue)")
       }
       return found.1
     }
@@ -170,15 +186,16 @@ extension AVAudioSession.Category {
 extension AVAudioSession.Mode {
   private static let all: [(Self, AudioSessionMode)] = [
     (.default, .standard), (.voiceChat, .voiceChat), (.videoRecording, .videoRecording),
-    (.measurement, .measurement), (.gameChat, .gameChat),
+    (.measurement, .measurement), (.gameChat, .gameChat), (.moviePlayback, .moviePlayback),
+    (.videoChat, .videoChat), (.spokenAudio, .spokenAudio), (.voicePrompt, .voicePrompt),
   ]
 
   init(_ mode: AudioSessionMode) { self = Self.all.first { $0.1 == mode }?.0 ?? .default }
 
   var value: AudioSessionMode {
-    get throws(AudioSessionError) {
+    get throws(AudioSessionRefusal) {
       guard let found = Self.all.first(where: { $0.0 == self }) else {
-        throw AudioSessionError(kAudioSessionUnsupportedPropertyError)
+        throw .badValue("there is no mode \(rawValue)")
       }
       return found.1
     }
@@ -186,7 +203,7 @@ extension AVAudioSession.Mode {
 }
 
 /// The ports of a sound card to which ports of the program are connected.
-public final class AVAudioSessionRouteDescription: Sendable {
+open class AVAudioSessionRouteDescription: NSObject, @unchecked Sendable {
   /// The sound cards that the program records from.
   public let inputs: [AVAudioSessionPortDescription]
   /// The sound cards that the program plays to.
@@ -199,7 +216,7 @@ public final class AVAudioSessionRouteDescription: Sendable {
 }
 
 /// A sound card in a route, in one direction.
-public final class AVAudioSessionPortDescription: Sendable {
+open class AVAudioSessionPortDescription: NSObject, @unchecked Sendable {
   /// The type: `lineIn` or `lineOut`.
   public let portType: AVAudioSession.Port
   /// The name of the card's JACK client.
@@ -221,7 +238,7 @@ public final class AVAudioSessionPortDescription: Sendable {
 }
 
 /// A port of a sound card in a route.
-public final class AVAudioSessionChannelDescription: Sendable {
+open class AVAudioSessionChannelDescription: NSObject, @unchecked Sendable {
   /// The full name of the JACK port.
   public let channelName: String
   /// The number of the port in the route, from 1 on.

@@ -1,11 +1,9 @@
+import AVFAudio
 import AudioUnits
-import Foundation
 import Hardware
 import Synchronization
 import TestSupport
 import Testing
-
-@testable import AudioToolbox
 
 /// The session of the Swift layer on a server that is driven by hand.
 @Suite struct AVAudioSessionTests {
@@ -59,11 +57,13 @@ import Testing
     device.closeIfUnused()
   }
 
-  private func status(_ body: () throws -> Void) -> OSStatus {
-    do {
-      try body()
-      return noErr
-    } catch { return (error as? AudioSessionError)?.status ?? -1 }
+  /// Returns the result code that a body throws.
+  private func status(_ body: () throws -> Void) throws -> OSStatus {
+    let error = try failure(body)
+    expectTrue(
+      error.domain == NSOSStatusErrorDomain
+        && error.localizedDescription.hasPrefix("AVAudioSession."))
+    return OSStatus(error.code)
   }
 
   @Test func theHardwareIsThatOfTheServer() throws {
@@ -84,11 +84,11 @@ import Testing
     try end()
   }
 
-  @Test func aServerThatCannotBeReached() {
+  @Test func aServerThatCannotBeReached() throws {
     server.failure = .unknownServer("nowhere")
     expectTrue(session.sampleRate == 0 && session.ioBufferDuration == 0)
     expectTrue(!session.isInputAvailable && session.currentRoute.outputs.isEmpty)
-    expectEqual(
+    try expectEqual(
       status { try session.setActive(true) }, kAudioServicesNoHardwareError)
   }
 
@@ -97,9 +97,11 @@ import Testing
     expectTrue(session.preferredSampleRate == 44100 && session.sampleRate == 48000)
     try session.setPreferredIOBufferDuration(0.01)
     expectTrue(session.preferredIOBufferDuration == 0.01 && session.ioBufferDuration == 0.01)
-    expectEqual(
-      status { try session.setPreferredIOBufferDuration(-1) }, kAudioSessionUnsupportedPropertyError
-    )
+    let refused: [() throws -> Void] = [
+      { try session.setPreferredIOBufferDuration(-1) },
+      { try session.setPreferredSampleRate(.nan) },
+    ]
+    for body in refused { try expectEqual(status(body), kAudioSessionUnsupportedPropertyError) }
     try end()
   }
 
@@ -108,27 +110,48 @@ import Testing
     expectEqual(session.availableCategories.count, 6)
     try session.setCategory(.playAndRecord, mode: .voiceChat, options: [.defaultToSpeaker])
     expectTrue(session.category == .playAndRecord && session.mode == .voiceChat)
-    expectTrue(session.categoryOptions == .defaultToSpeaker && session.availableModes.count == 5)
+    expectTrue(session.categoryOptions == .defaultToSpeaker && session.availableModes.count == 8)
     try session.overrideOutputAudioPort(.speaker)
     try session.setCategory(.playback, options: .mixWithOthers)
     expectTrue(session.mode == .default && session.categoryOptions == .mixWithOthers)
-    expectEqual(session.availableModes, [.default, .measurement])
+    expectEqual(
+      session.availableModes, [.default, .measurement, .moviePlayback, .spokenAudio, .voicePrompt])
+    try session.setCategory(
+      .playback, mode: .spokenAudio, policy: .longFormAudio,
+      options: [.duckOthers, .interruptSpokenAudioAndMixWithOthers])
+    expectTrue(session.mode == .spokenAudio && session.routeSharingPolicy == .longFormAudio)
+    try session.setCategory(.record, options: .allowBluetooth)
+    expectTrue(session.mode == .default && session.routeSharingPolicy == .default)
+    try session.setCategory(
+      .playAndRecord, mode: .videoChat, options: [.allowBluetoothA2DP, .allowAirPlay])
+    expectTrue(session.mode == .videoChat)
+    try session.setCategory(.playback)
     let refused: [() throws -> Void] = [
       { try session.setMode(.gameChat) },
       { try session.overrideOutputAudioPort(.speaker) },
       {
         try session.setCategory(.record, options: .mixWithOthers)
       },
+      { try session.setCategory(.record, mode: .default, policy: .longFormAudio) },
     ]
-    for body in refused { expectEqual(status(body), kAudioSessionIncompatibleCategory) }
+    for body in refused { try expectEqual(status(body), kAudioSessionIncompatibleCategory) }
     let unknown: [() throws -> Void] = [
       { try session.setCategory(.init(rawValue: "none")) },
       { try session.setMode(.init(rawValue: "none")) },
     ]
-    for body in unknown { expectEqual(status(body), kAudioSessionUnsupportedPropertyError) }
+    for body in unknown { try expectEqual(status(body), kAudioSessionUnsupportedPropertyError) }
     expectEqual(session.category, .playback)
-    expectTrue("\(AudioSessionError(kAudioSessionIncompatibleCategory))".contains("category"))
     try end()
+  }
+
+  @Test func theProgramMayRecord() async {
+    expectTrue(session.recordPermission == .granted)
+    expectTrue(AVAudioApplication.shared.recordPermission == .granted)
+    expectTrue(await AVAudioApplication.requestRecordPermission())
+    let told = Told<Bool>()
+    session.requestRecordPermission { told.add($0) }
+    AVAudioApplication.requestRecordPermission { told.add($0) }
+    expectTrue(waits { told.all == [true, true] })
   }
 
   /// Programs set the session up in Swift and call C for what Apple's class lacked.

@@ -1,6 +1,5 @@
-import AudioUnits
-import CAudioToolbox
-import CoreFoundation
+import AudioToolbox
+package import AudioUnits
 public import Foundation
 import Hardware
 import Server
@@ -22,27 +21,31 @@ import Synchronization
 ///
 /// Interruptions and route changes are notifications of `NotificationCenter.default`, posted on a thread of
 /// the library. The methods may be called on any thread that is not real-time.
-public final class AVAudioSession: Sendable {
+open class AVAudioSession: NSObject, @unchecked Sendable {
   let core: AudioSession
+  private let policy = Mutex(RouteSharingPolicy.default)
   private static let shared: AVAudioSession = {
-    beginListeners(on: CFRunLoopGetMain(), mode: CFRunLoopMode.defaultMode.rawValue, nil)
+    AudioSession.initializeForSwift()
     return AVAudioSession(.shared)
   }()
 
   /// Returns the session of this process. The functions of `AudioSession.h` can be called afterwards
   /// without AudioSessionInitialize; their listeners run on the main thread's run loop.
-  public static func sharedInstance() -> AVAudioSession { shared }
+  public class func sharedInstance() -> AVAudioSession { shared }
 
-  init(_ core: AudioSession) {
+  package init(_ core: AudioSession) {
     self.core = core
+    super.init()
     core.addObserver { [weak self] in self?.post($0) }
   }
 
-  private func onSession(_ call: @autoclosure () throws(AudioSessionRefusal) -> Void)
-    throws(AudioSessionError)
-  {
-    do throws(AudioSessionRefusal) { try call() } catch {
-      throw AudioSessionError(AudioSessionFailure.session(error).status)
+  /// Runs a part of a method, and throws what a program gets if the session refuses it.
+  private func call<R>(
+    _ method: String, _ body: () throws(AudioSessionRefusal) -> R
+  ) throws -> R {
+    do throws(AudioSessionRefusal) { return try body() } catch {
+      throw NSError(
+        NSOSStatusErrorDomain, error.status, "AVAudioSession.\(method): \(error.reason)")
     }
   }
 
@@ -62,44 +65,65 @@ public final class AVAudioSession: Sendable {
     return AudioSessionMode.allCases.filter { $0.fits(category) }.map { Mode($0) }
   }
 
+  /// The policy that was set with the category.
+  public var routeSharingPolicy: RouteSharingPolicy { policy.withLock { $0 } }
+
   /// Sets the category. A new one resets the options, and a mode that it does not allow.
   ///
   /// - Throws: kAudioSessionUnsupportedPropertyError for a category that does not exist.
-  public func setCategory(_ category: Category) throws(AudioSessionError) {
-    let category = try category.value
-    core.use()
-    core.setCategory(category)
+  public func setCategory(_ category: Category) throws {
+    try call("setCategory") { () throws(AudioSessionRefusal) in
+      let category = try category.value
+      core.use()
+      core.setCategory(category)
+    }
+    policy.withLock { $0 = .default }
   }
 
   /// Sets the category and its options.
   ///
   /// - Throws: kAudioSessionIncompatibleCategory for an option that the category does not take.
-  public func setCategory(_ category: Category, options: CategoryOptions) throws(AudioSessionError)
-  {
-    let value = try category.value
+  public func setCategory(_ category: Category, options: CategoryOptions) throws {
     let mode = core.mode
-    try setCategory(category, mode: Mode(mode.fits(value) ? mode : .standard), options: options)
+    let fits = (try? category.value).map { mode.fits($0) } ?? true
+    try setCategory(category, mode: fits ? Mode(mode) : .default, options: options)
   }
 
   /// Sets the category, its mode and its options.
   ///
   /// - Throws: kAudioSessionIncompatibleCategory for a mode or an option that the category does not
   ///   take.
-  public func setCategory(_ category: Category, mode: Mode, options: CategoryOptions = [])
-    throws(AudioSessionError)
-  {
-    let (category, mode) = (try category.value, try mode.value)
-    core.use()
-    try onSession(core.setCategory(category, mode, AudioSessionOptions(rawValue: options.rawValue)))
+  public func setCategory(_ category: Category, mode: Mode, options: CategoryOptions = []) throws {
+    try setCategory(category, mode: mode, policy: .default, options: options)
+  }
+
+  /// Sets the category, its mode, its policy and its options.
+  ///
+  /// - Throws: kAudioSessionIncompatibleCategory for a mode, a policy or an option that the category does not
+  ///   take.
+  public func setCategory(
+    _ category: Category, mode: Mode, policy: RouteSharingPolicy, options: CategoryOptions = []
+  ) throws {
+    try call("setCategory") { () throws(AudioSessionRefusal) in
+      let (value, mode) = (try category.value, try mode.value)
+      guard policy == .default || (policy != .independent && category == .playback) else {
+        throw .incompatibleCategory("the category \(value) does not take the policy \(policy)")
+      }
+      core.use()
+      try core.setCategory(value, mode, AudioSessionOptions(rawValue: options.rawValue))
+    }
+    self.policy.withLock { $0 = policy }
   }
 
   /// Sets the mode.
   ///
   /// - Throws: kAudioSessionIncompatibleCategory if the category does not allow it.
-  public func setMode(_ mode: Mode) throws(AudioSessionError) {
-    let mode = try mode.value
-    core.use()
-    try onSession(core.setMode(mode))
+  public func setMode(_ mode: Mode) throws {
+    try call("setMode") { () throws(AudioSessionRefusal) in
+      let mode = try mode.value
+      core.use()
+      try core.setMode(mode)
+    }
   }
 
   /// Routes the output to the speaker, or not. The sound card's ports are the speaker: sound does not
@@ -107,8 +131,20 @@ public final class AVAudioSession: Sendable {
   ///
   /// - Throws: kAudioSessionIncompatibleCategory for the speaker in a category other than
   ///   `playAndRecord`.
-  public func overrideOutputAudioPort(_ port: PortOverride) throws(AudioSessionError) {
-    try onSession(core.overrideOutput(toSpeaker: port == .speaker))
+  public func overrideOutputAudioPort(_ port: PortOverride) throws {
+    try call("overrideOutputAudioPort") { () throws(AudioSessionRefusal) in
+      try core.overrideOutput(toSpeaker: port == .speaker)
+    }
+  }
+
+  // MARK: Permission
+
+  /// The permission to record. A program that reaches the JACK server may record: nobody is asked.
+  public var recordPermission: RecordPermission { .granted }
+
+  /// Calls the function with true, on a queue of the system.
+  public func requestRecordPermission(_ response: @escaping @Sendable (Bool) -> Void) {
+    AVAudioApplication.requestRecordPermission(completionHandler: response)
   }
 
   // MARK: Activity
@@ -121,12 +157,9 @@ public final class AVAudioSession: Sendable {
   ///   - active: True to make it active.
   ///   - options: They change nothing here.
   /// - Throws: kAudioServicesNoHardwareError if the server cannot be reached or has gone.
-  public func setActive(_ active: Bool, options: SetActiveOptions = []) throws(AudioSessionError) {
-    if active {
-      try onSession(core.activate())
-    } else {
-      core.deactivate()
-    }
+  public func setActive(_ active: Bool, options: SetActiveOptions = []) throws {
+    if !active { return core.deactivate() }
+    try call("setActive") { () throws(AudioSessionRefusal) in try core.activate() }
   }
 
   // MARK: Preferences
@@ -139,16 +172,20 @@ public final class AVAudioSession: Sendable {
   /// Sets the wanted sample rate in Hz. JACK has one rate for all programs: `sampleRate` stays.
   ///
   /// - Throws: kAudioSessionUnsupportedPropertyError for a rate below 0 or one that is not finite.
-  public func setPreferredSampleRate(_ sampleRate: Double) throws(AudioSessionError) {
-    try onSession(core.setPreferredSampleRate(sampleRate))
+  public func setPreferredSampleRate(_ sampleRate: Double) throws {
+    try call("setPreferredSampleRate") { () throws(AudioSessionRefusal) in
+      try core.setPreferredSampleRate(sampleRate)
+    }
   }
 
   /// Sets the wanted length in seconds of a call of the program's output units. It takes effect at once,
   /// within 16 to 4,096 frames, as kAudioDevicePropertyBufferFrameSize does.
   ///
   /// - Throws: kAudioSessionUnsupportedPropertyError for a duration below 0 or one that is not finite.
-  public func setPreferredIOBufferDuration(_ duration: TimeInterval) throws(AudioSessionError) {
-    try onSession(core.setPreferredBufferDuration(duration))
+  public func setPreferredIOBufferDuration(_ duration: TimeInterval) throws {
+    try call("setPreferredIOBufferDuration") { () throws(AudioSessionRefusal) in
+      try core.setPreferredBufferDuration(duration)
+    }
   }
 
   // MARK: The hardware
