@@ -18,10 +18,11 @@ package final class HardwareDevice: Sendable {
   /// The name of the server.
   package let serverName: String
   let server: any Server
-  private let clientName: String
 
   struct State {
     var device: Device?
+    /// The name that the next client asks for.
+    var clientName: String
     var graph: Graph?
     /// The node of the graph that calls the functions.
     var node: NodeID?
@@ -48,7 +49,7 @@ package final class HardwareDevice: Sendable {
     /// Set while a check is due that may close the client.
     var closesLater = false
   }
-  let state = Mutex(State())
+  let state: Mutex<State>
   /// Held while the client is opened or closed, and while ports are added or removed. Lock it before
   /// `state`.
   private let control = Mutex<Void>(())
@@ -66,7 +67,7 @@ package final class HardwareDevice: Sendable {
   package init(_ server: any Server, named serverName: String, clientName: String) {
     self.server = server
     self.serverName = serverName
-    self.clientName = clientName
+    state = Mutex(State(clientName: clientName))
     Self.makesWay
     Self.all.withLock { all in
       all.removeAll { $0.device == nil }
@@ -122,7 +123,7 @@ package final class HardwareDevice: Sendable {
 
   private func openLocked(_ server: any Server) throws(ServerError) -> Device {
     if let present { return present }
-    let device = try Device(server, clientName: clientName)
+    let device = try Device(server, clientName: state.withLock { $0.clientName })
     try device.hold()
     device.afterEvents { [weak self] in self?.look() }
     state.withLock { $0.device = device }
@@ -175,6 +176,32 @@ package final class HardwareDevice: Sendable {
         return state.device
       }
       device?.letGo()
+    }
+  }
+
+  /// The name of the client, or the one that the next client asks for.
+  package var clientName: String {
+    state.withLock { $0.device?.client.name ?? $0.clientName }
+  }
+
+  /// Sets the name that the next client asks for.
+  ///
+  /// - Returns: False if the present client is needed, and keeps its name.
+  package func setClientName(_ name: String) -> Bool {
+    closeIfUnused()
+    return state.withLock { state in
+      if state.device == nil { state.clientName = name }
+      return state.device == nil
+    }
+  }
+
+  /// The names of the client's ports, with its own: those that record, and those that play.
+  package var portNames: (inputs: [String], outputs: [String]) {
+    state.withLock { state in
+      guard let client = state.device?.client.name else { return ([], []) }
+      return (
+        state.ports.inputs.map { "\(client):\($0)" }, state.ports.outputs.map { "\(client):\($0)" }
+      )
     }
   }
 

@@ -28,11 +28,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
 
   /// Creates an engine without nodes, for the default JACK server.
   public override convenience init() {
-    let server = JackServer()
-    let path = commandLine.first?.split(separator: "/").last.map(String.init) ?? ""
-    self.init(
-      device: HardwareDevice(
-        server, named: server.name, clientName: path.isEmpty ? "cuejack" : path))
+    self.init(jackServerName: nil)
   }
 
   /// - Parameter device: No other engine has it.
@@ -400,12 +396,19 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Tells the device whether to render the input node for its taps alone.
+  /// Tells the device which nodes to render besides the output: sinks, and the input for its taps alone.
   func updateSidePull() {
-    let input = edit { self.input }
-    guard let input, live.isRunning else { return }
-    let isAlone = !live.hasRoot || edit { output.map { !comes(input, before: $0) } ?? true }
-    live.setSidePull(isAlone && input.hasTaps ? [input.unit] : [])
+    guard live.isRunning else { return }
+    let items = edit {
+      var items = connections.compactMap { ($0.destination as? AVAudioSinkNode)?.pulled }
+      if let input, input.hasTaps,
+        !live.hasRoot || output.map({ !comes(input, before: $0) }) ?? true
+      {
+        unsafe items.append(SidePull.Item(input.unit))
+      }
+      return items
+    }
+    live.setSidePull(items)
   }
 
   /// Holds rendering, and the clocks of players, until `start`.

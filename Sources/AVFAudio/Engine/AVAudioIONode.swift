@@ -14,6 +14,25 @@ open class AVAudioIONode: AVAudioNode, @unchecked Sendable {
     let latencies = engine.live.latencies
     return self is AVAudioInputNode ? latencies.input : latencies.output
   }
+
+  /// The unit by which the engine plays and records, for the C functions: one unit, whichever node is asked. Set
+  /// `kAudioOutputUnitProperty_CurrentDevice` before `start` to choose another server. Nil in manual rendering.
+  public var audioUnit: AudioUnit? {
+    guard let engine, !engine.isInManualRenderingMode else { return nil }
+    return unsafe engine.live.reference
+  }
+
+  /// False: there is no voice processing.
+  public var isVoiceProcessingEnabled: Bool { false }
+
+  /// Throws -10879 if `enabled` is true, since there is no voice processing.
+  public func setVoiceProcessingEnabled(_ enabled: Bool) throws {
+    if enabled {
+      throw NSError(
+        NSError.avfaudio, kAudioUnitErr_InvalidProperty,
+        "AVAudioIONode.setVoiceProcessingEnabled: there is no voice processing")
+    }
+  }
 }
 
 /// The node behind all others of an engine. Its input may have any rate and number of channels, which it

@@ -12,7 +12,10 @@ import System
 /// program. Any thread that is not real-time.
 final class LiveRenderer: Sendable {
   private struct State {
+    /// The unit that the device calls, and the device that is observed.
     var unit: OutputUnit?
+    var device: HardwareDevice
+    var observer: UInt64 = 0
     /// The formats of the sound card's outputs and of its inputs.
     var format = AVAudioFormat.absent
     var inputFormat = AVAudioFormat.absent
@@ -25,15 +28,25 @@ final class LiveRenderer: Sendable {
     /// True if the output node is rendered.
     var hasRoot = false
   }
-  private let state = Mutex(State())
+  private let state: Mutex<State>
   /// Held while the unit is started or stopped. Lock it before `state`.
   private let control = Mutex<Void>(())
-  private let device: HardwareDevice
   private let changed = Hook<@Sendable (_ hasStopped: Bool) -> Void>()
 
   init(_ device: HardwareDevice) {
-    self.device = device
-    device.addObserver { [weak self] change in
+    state = Mutex(State(device: device))
+    observe(device)
+  }
+
+  /// The device. An app may have moved the unit to another one.
+  var device: HardwareDevice {
+    let (known, present) = state.withLock { ($0.device, $0.unit?.hardware ?? $0.device) }
+    if known !== present { observe(present) }
+    return present
+  }
+
+  private func observe(_ device: HardwareDevice) {
+    let number = device.addObserver { [weak self] change in
       switch change {
       case .sampleRate, .channels, .presence:
         // The stop waits for the thread that calls this function.
@@ -41,6 +54,13 @@ final class LiveRenderer: Sendable {
       default: break
       }
     }
+    let (old, observer) = state.withLock { state in
+      defer { (state.device, state.observer) = (device, number) }
+      // Its formats are not known.
+      if state.device !== device { (state.format, state.nextLook) = (.absent, 0) }
+      return (state.device, state.observer)
+    }
+    if observer != 0 { old.removeObserver(observer) }
   }
 
   /// Sets the function that is called on a thread of the library when the sound card has changed. If it rendered, it
@@ -60,6 +80,7 @@ final class LiveRenderer: Sendable {
   /// The format of the sound card's outputs; 0 Hz and no channels without a server, which is looked for
   /// once a second at the most.
   var format: AVAudioFormat {
+    _ = device
     let (format, isDue) = state.withLock { state in
       (state.format, state.format.channelCount == 0 && HostTime.now >= state.nextLook)
     }
@@ -99,6 +120,7 @@ final class LiveRenderer: Sendable {
   ///   - root: The unit of the output node; nil if nothing is to be heard.
   ///   - input: The unit of the input node; nil if nothing is to be recorded.
   func start(_ root: AudioUnits.Unit?, recordingFor input: AudioUnits.Unit?) throws {
+    let device = self.device
     try control.withLock { _ in
       if isRunning { return }
       try device.prepare()
@@ -125,10 +147,16 @@ final class LiveRenderer: Sendable {
     }
   }
 
+  /// The unit that the device calls, as the C functions take it; nil if there are too many units.
+  var reference: AudioUnit? {
+    unsafe control.withLock { _ in try? unsafe output().reference(of: UnitKind.halOutput.component) }
+  }
+
   private func output() throws -> OutputUnit {
     if let unit = state.withLock({ $0.unit }) { return unit }
-    guard let unit = try UnitKind.defaultOutput.make(on: { self.device }) as? OutputUnit else {
-      preconditionFailure("the default output is an output unit")
+    let device = self.device
+    guard let unit = try UnitKind.halOutput.make(on: { device }) as? OutputUnit else {
+      preconditionFailure("it is an output unit")
     }
     // Renders count as the server does, also after a pause.
     unit.setCountsFromZero(false)
@@ -150,6 +178,7 @@ final class LiveRenderer: Sendable {
   /// Ends the client.
   func end() {
     stop()
+    let device = self.device
     let (unit, input) = state.withLock { state in
       defer { (state.unit, state.input) = (nil, nil) }
       return (state.unit, state.input)
@@ -160,10 +189,10 @@ final class LiveRenderer: Sendable {
   }
 
   /// Sets the units that the device renders though their sound goes nowhere.
-  func setSidePull(_ units: [AudioUnits.Unit]) {
+  func setSidePull(_ items: [SidePull.Item]) {
     control.withLock { _ in
       guard let unit = state.withLock({ $0.unit }) else { return }
-      let pull = units.isEmpty ? nil : SidePull(units)
+      let pull = items.isEmpty ? nil : SidePull(items)
       unit.setSidePull(pull)
       state.withLock { $0.sidePull = pull }
     }

@@ -1,22 +1,48 @@
-import CRealTime
+package import CRealTime
 import RealTime
 
-/// Units whose sound goes nowhere, and which a device renders so that their taps hear it.
+/// Units whose sound goes nowhere, or to a function: a device renders them besides its output.
 @safe
 package final class SidePull: @unchecked Sendable {
-  private let units: [Unit]
-  private let renders: UnsafeMutablePointer<UnsafeMutablePointer<RenderUnit>>
+  /// A unit to render.
+  @safe
+  package struct Item: @unchecked Sendable {
+    let unit: Unit
+    fileprivate let function: cue_render_proc?
+    fileprivate let data: UnsafeMutableRawPointer?
+    private let owner: AnyObject?
+
+    /// - Parameters:
+    ///   - function: Gets each render, in the cycle; nil if the unit's taps hear it.
+    ///   - data: The first argument of the function.
+    ///   - owner: Keeps what it points to.
+    package init(
+      _ unit: Unit, _ function: cue_render_proc? = nil, _ data: UnsafeMutableRawPointer? = nil,
+      keeping owner: AnyObject? = nil
+    ) {
+      self.unit = unit
+      self.owner = owner
+      unsafe self.function = function
+      unsafe self.data = data
+    }
+  }
+
+  private let items: [Item]
+  private let renders: UnsafeMutablePointer<(render: UnsafeMutablePointer<RenderUnit>, item: Item)>
   private let list: UnsafeMutablePointer<cue_buffer_list>
   private static var mostChannels: Int { 256 }
 
-  package init(_ units: [Unit]) {
-    self.units = units
-    unsafe renders = .allocate(capacity: max(1, units.count))
-    for (i, unit) in units.enumerated() { unsafe (renders + i).initialize(to: unit.render) }
+  package init(_ items: [Item]) {
+    self.items = items
+    unsafe renders = .allocate(capacity: max(1, items.count))
+    for (i, item) in items.enumerated() {
+      unsafe (renders + i).initialize(to: (item.unit.render, item))
+    }
     unsafe list = BufferMemory.allocateList(buffers: Self.mostChannels)
   }
 
   deinit {
+    unsafe renders.deinitialize(count: items.count)
     unsafe renders.deallocate()
     unsafe list.deallocate()
   }
@@ -30,12 +56,18 @@ package final class SidePull: @unchecked Sendable {
 
   private func run(_ time: UnsafePointer<cue_time_stamp>, _ frames: UInt32) -> Int32 {
     let buffers = unsafe cue_rt_buffers(list)
-    for i in units.indices {
+    for i in items.indices {
       // The units give their own memory.
       unsafe list.pointee.count = UInt32(Self.mostChannels)
       for channel in 0..<Self.mostChannels { unsafe buffers[channel].data = nil }
       var flags: UInt32 = 0
-      _ = unsafe renders[i].pointee.render(&flags, time, bus: 0, frames: Int(frames), list)
+      let status = unsafe renders[i].render.pointee.render(
+        &flags, time, bus: 0, frames: Int(frames), list)
+      guard status == 0, let function = unsafe renders[i].item.function else { continue }
+      var count = 0
+      while unsafe count < Self.mostChannels && buffers[count].data != nil { count += 1 }
+      unsafe list.pointee.count = UInt32(count)
+      _ = unsafe function(renders[i].item.data, &flags, time, 0, frames, list)
     }
     return 0
   }

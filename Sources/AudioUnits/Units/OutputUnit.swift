@@ -318,9 +318,9 @@ package final class OutputUnit: Unit, @unchecked Sendable {
     hardware.removeObserver(observer)
   }
 
-  /// Moves the unit to another device, where it goes on if it runs.
+  /// Moves the unit to another server's device, where it goes on if it runs.
   package func setHardware(_ next: HardwareDevice) throws(UnitError) {
-    if next === hardware { return }
+    if next.serverName == hardware.serverName { return }
     try starting.withLock { _ throws(UnitError) in
       if isDisposed { throw .disposed }
       // If it cannot be reached, the unit stays where it is.

@@ -165,6 +165,112 @@ import Testing
     try expectEqual(failure { try engine.start() }.code, -10868)
   }
 
+  /// A sink alone, then beside what is heard: each frame once, with its time.
+  @Test func aSinkGetsEachFrameOfTheInput() throws {
+    let server = HandDrivenServer()
+    server.hears = { frame, _ in Float(frame) / 65_536 }
+    let engine = AVAudioEngine(
+      device: HardwareDevice(server, named: "by-hand", clientName: "engine"))
+    let found = Mutex<(next: Double, samples: [Float], isGapless: Bool)>((-1, [], true))
+    let sink = AVAudioSinkNode { time, frames, list in
+      let buffer = list.pointee.mBuffers
+      let samples = UnsafeBufferPointer(
+        start: buffer.mData!.assumingMemoryBound(to: Float.self), count: Int(frames))
+      found.withLock { found in
+        let now = time.pointee.mSampleTime
+        if found.next >= 0, found.next != now { found.isGapless = false }
+        found.next = now + Double(frames)
+        found.samples += samples
+        if list.pointee.mNumberBuffers != 2 || buffer.mDataByteSize != 4 * frames {
+          found.isGapless = false
+        }
+      }
+      return noErr
+    }
+    engine.attach(sink)
+    engine.connect(engine.inputNode, to: sink, format: nil)
+    expectTrue(sink.numberOfOutputs == 0 && sink.numberOfInputs == 1)
+    try engine.start()
+    for _ in 0..<4 { server.cycle(frames: 1024) }
+    expectEqual(found.withLock { $0.samples.count }, 4096)
+    engine.stop()
+    let point = AVAudioConnectionPoint(node: sink, bus: 0)
+    let other = AVAudioConnectionPoint(node: engine.mainMixerNode, bus: 0)
+    engine.connect(engine.inputNode, to: [point, other], fromBus: 0, format: nil)
+    found.withLock { $0.next = -1 }
+    try engine.start()
+    for _ in 0..<4 { server.cycle(frames: 1024) }
+    let samples = found.withLock { $0.samples }
+    expectTrue(found.withLock { $0.isGapless } && samples.count == 8192)
+    for half in [samples[..<4096], samples[4096...]] {
+      expectTrue(zip(half, half.dropFirst()).allSatisfy { abs($1 - $0 - 1 / 65_536) < 1e-6 })
+    }
+    engine.disconnectNodeInput(sink)
+    server.cycle(frames: 1024)
+    expectEqual(found.withLock { $0.samples.count }, 8192)
+    engine.stop()
+  }
+
+  /// Names of JACK, the unit of both nodes, and another server by it.
+  @Test func theClientHasItsNameAndItsPorts() throws {
+    let (daemon, other) = (try JackDaemon(period: 256), try JackDaemon(rate: 44100, period: 256))
+    let engine = AVAudioEngine(jackServerName: daemon.name, jackClientName: "one")
+    engine.jackClientName = "named"
+    expectTrue(engine.jackServerName == daemon.name && engine.jackTime == nil)
+    expectTrue(engine.outputNode.jackPortNames.isEmpty)
+    _ = engine.mainMixerNode
+    try engine.start()
+    engine.jackClientName = "late"
+    expectEqual(engine.jackClientName, "named")
+    expectEqual(engine.outputNode.jackPortNames, ["named:out_1", "named:out_2"])
+    expectTrue(engine.inputNode.jackPortNames.isEmpty)
+    expectTrue(waits { engine.jackTime?.isHostTimeValid == true })
+    engine.stop()
+    let unit = try require(engine.outputNode.audioUnit)
+    expectEqual(engine.inputNode.audioUnit, unit)
+    var device = AudioDeviceID(0)
+    var size = UInt32(MemoryLayout<AudioDeviceID>.size)
+    let current = kAudioOutputUnitProperty_CurrentDevice
+    expectEqual(
+      AudioUnitGetProperty(unit, current, kAudioUnitScope_Global, 0, &device, &size), noErr)
+    expectTrue(device != 0)
+    // The device that has the server already keeps the engine's own client.
+    expectEqual(
+      AudioUnitSetProperty(unit, current, kAudioUnitScope_Global, 0, &device, size), noErr)
+    expectEqual(engine.jackClientName, "named")
+    device = try require(Self.devices.first { Self.rate($0) == 44100 })
+    expectEqual(
+      AudioUnitSetProperty(unit, current, kAudioUnitScope_Global, 0, &device, size), noErr)
+    expectEqual(engine.outputNode.outputFormat(forBus: 0).sampleRate, 44100)
+    try engine.start()
+    expectTrue(engine.jackServerName == other.name && engine.isRunning)
+    engine.stop()
+    expectTrue(!engine.inputNode.isVoiceProcessingEnabled)
+    try engine.inputNode.setVoiceProcessingEnabled(false)
+    try expectEqual(failure { try engine.inputNode.setVoiceProcessingEnabled(true) }.code, -10879)
+  }
+
+  private static var devices: [AudioDeviceID] {
+    var address = AudioObjectPropertyAddress(
+      mSelector: kAudioHardwarePropertyDevices, mScope: kAudioObjectPropertyScopeGlobal,
+      mElement: kAudioObjectPropertyElementMain)
+    var ids = [AudioDeviceID](repeating: 0, count: 64)
+    var size = UInt32(4 * ids.count)
+    AudioObjectGetPropertyData(
+      AudioObjectID(kAudioObjectSystemObject), &address, 0, nil, &size, &ids)
+    return Array(ids.prefix(Int(size) / 4))
+  }
+
+  private static func rate(_ device: AudioDeviceID) -> Double {
+    var address = AudioObjectPropertyAddress(
+      mSelector: kAudioDevicePropertyNominalSampleRate, mScope: kAudioObjectPropertyScopeGlobal,
+      mElement: kAudioObjectPropertyElementMain)
+    var rate = 0.0
+    var size = UInt32(8)
+    AudioObjectGetPropertyData(device, &address, 0, nil, &size, &rate)
+    return rate
+  }
+
   @Test func anEngineThatRecordsPlaysWhatIsConnectedLater() throws {
     let server = HandDrivenServer()
     server.hears = { frame, _ in Float(frame) / 65_536 }

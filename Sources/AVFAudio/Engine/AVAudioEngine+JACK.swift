@@ -1,0 +1,58 @@
+import AudioToolbox
+import Foundation
+import Hardware
+import Logging
+import Server
+import System
+
+// What Apple's classes do not have: the engine as a client of JACK.
+
+extension AVAudioEngine {
+  /// Creates an engine without nodes for a JACK server.
+  ///
+  /// - Parameters:
+  ///   - jackServerName: The server; nil for the default one.
+  ///   - jackClientName: The name of the engine's client; nil for that of the program.
+  public convenience init(jackServerName: String?, jackClientName: String? = nil) {
+    let server = JackServer(named: jackServerName)
+    let path = commandLine.first?.split(separator: "/").last.map(String.init) ?? ""
+    self.init(
+      device: HardwareDevice(
+        server, named: server.name,
+        clientName: jackClientName ?? (path.isEmpty ? "cuejack" : path)))
+  }
+
+  /// The name of the engine's client, by which programs such as qjackctl show it. JACK changes a name that another
+  /// client has. Set it before the first `start`: a client that has begun keeps its name, which the log tells.
+  public var jackClientName: String {
+    get { live.device.clientName }
+    set {
+      if !live.device.setClientName(newValue) {
+        log.warning(
+          "AVAudioEngine.jackClientName: the client “\(jackClientName)” has begun, and keeps its name"
+        )
+      }
+    }
+  }
+
+  /// The name of the engine's JACK server.
+  public var jackServerName: String { live.device.serverName }
+
+  /// The beginning of the latest cycle: its sample time counts the server's frames, which all clients of the server
+  /// count alike. Nil while the engine does not run in its client.
+  ///
+  /// Players of several engines and programs that are given one such time, or one host time, start on one frame:
+  /// `play(at: AVAudioTime(sampleTime: frame, atRate: rate))`, if the player has the server's rate.
+  public var jackTime: AVAudioTime? {
+    isInManualRenderingMode || !live.hasRoot ? nil : outputNode.lastRenderTime
+  }
+}
+
+extension AVAudioIONode {
+  /// The names of the JACK ports of the node, such as `program:out_1`, a channel each; none while the engine does not run.
+  public var jackPortNames: [String] {
+    guard let engine, engine.live.isRunning else { return [] }
+    let names = engine.live.device.portNames
+    return self is AVAudioInputNode ? names.inputs : names.outputs
+  }
+}
