@@ -93,7 +93,7 @@ package final class ProgramBuilds: Sendable {
     }
   }
 
-  /// Builds a program of `Tests/API/SwiftPrograms`, once, in a language mode and with the flags of the installation only.
+  /// Builds a Swift program, once, in a language mode and with the flags of the installation only.
   package func build(_ program: SwiftProgram) throws -> URL {
     let binary = folder.appendingPathComponent(program.name)
     if FileManager.default.fileExists(atPath: binary.path) { return binary }
@@ -116,20 +116,30 @@ package final class ProgramBuilds: Sendable {
   }
 }
 
-/// A program of `Tests/API/SwiftPrograms`: a file as it is for Apple's systems.
+/// A program of `Tests/API/SwiftPrograms` or of `Examples`: a file as it is for Apple's systems.
 package struct SwiftProgram: Hashable, Sendable {
   package let name: String
+  package let source: URL
   /// The language modes of Swift that it is written for.
   package let modes: Set<Int>
 
   package init(_ name: String, modes: Set<Int> = [5, 6]) {
+    self.init(name, Self.folder.appendingPathComponent("\(name).swift"), modes)
+  }
+
+  /// - Parameter name: The folder and the file of an example.
+  package init(example name: String) {
+    let source = repository.appendingPathComponent("Examples/\(name)/\(name).swift")
+    self.init(name, source, [5, 6])
+  }
+
+  private init(_ name: String, _ source: URL, _ modes: Set<Int>) {
     self.name = name
+    self.source = source
     self.modes = modes
   }
 
   package static let folder = repository.appendingPathComponent("Tests/API/SwiftPrograms")
-
-  package var source: URL { Self.folder.appendingPathComponent("\(name).swift") }
 
   /// Builds the program and runs it until it exits.
   package func run(_ arguments: [String], environment: [String: String] = [:]) throws
