@@ -9,7 +9,8 @@ import Testing
   static let programs =
     [SwiftProgram("recorder", modes: [5]), SwiftProgram("sine", modes: [5])]
     + [
-      "converter", "devices", "extconverter", "graphplayer", "listeners", "normalizer", "offline",
+      "converter", "devices", "engineedits", "extconverter", "graphplayer", "listeners",
+      "normalizer", "offline",
       "player", "streamparser", "tap", "transcoder",
     ].map { SwiftProgram($0) }
 
@@ -217,5 +218,22 @@ import Testing
     expectTrue(
       events.output == "queue runs\nqueue stopped\nvolume by block\nvolume by function\n"
         && events.status == 0, "\(events)")
+  }
+
+  /// A thousand edits from two threads, of which nothing is heard.
+  @Test func editsOfAnEngineAreNotHeard() throws {
+    let server = try JackDaemon(period: 256, playbackPorts: 0, capturePorts: 0)
+    try hear("engineedits", ["1000", "1"], on: server) { result, recording in
+      guard result.output == "1000 edits\n" else { return "\(result)" }
+      for channel in recording.samples {
+        guard let first = channel.firstIndex(where: { $0 != 0 }),
+          let last = channel.lastIndex(where: { $0 != 0 })
+        else { return "nothing is heard" }
+        if let other = channel[first...last].firstIndex(where: { $0 != 0.25 }) {
+          return "frame \(other - first) of \(last - first) is \(channel[other])"
+        }
+      }
+      return nil
+    }
   }
 }
