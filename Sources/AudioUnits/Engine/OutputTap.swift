@@ -108,7 +108,8 @@ package final class OutputTap: EngineService, @unchecked Sendable {
 
   /// Waits until there is room for a render that no device waits for. The handler itself does not wait.
   package func awaitRoom() {
-    while unsafe ring.pointee.waitingFrames > capacity / 2,
+    while unsafe !ring.pointee.hasRoom(
+      frames: capacity / 2, pieces: recordSlots.count / 2, of: capacity),
       !isRemoved.load(ordering: .relaxed),
       handlerThread.load(ordering: .relaxed) != UInt(cue_rt_thread())
     {

@@ -67,6 +67,10 @@ package struct TapRing: ~Copyable {
   /// Frames that found the ring full. Any thread.
   package var lostFrames: UInt64 { lost.load(ordering: .relaxed) }
 
-  /// Frames that wait for the consumer. Any thread.
-  package var waitingFrames: Int { unsafe samples.pointee.waitingFrames }
+  /// Returns true if there is room for as many frames and as many pieces. Producer only.
+  ///
+  /// - Parameter capacity: Frames for which the ring was made.
+  package borrowing func hasRoom(frames: Int, pieces: Int, of capacity: Int) -> Bool {
+    unsafe samples.pointee.waitingFrames + frames <= capacity && records.pointee.room() >= pieces
+  }
 }

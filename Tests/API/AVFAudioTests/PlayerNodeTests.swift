@@ -300,4 +300,19 @@ import Testing
     expectEqual(heard.all.flatMap(\.self), ramp(0, 200_000).map { $0 / 2 })
     expectEqual(times.all, Array(stride(from: 0, to: 200_000, by: 1000)))
   }
+
+  /// Renders of single frames wait for a tap that is slow.
+  @Test func aTapHearsManyShortRenders() throws {
+    let (offline, player) = try mono(1)
+    let heard = Told<[Float]>()
+    player.installTap(onBus: 0, bufferSize: 1000, format: nil) { buffer, _ in
+      if heard.all.isEmpty { Thread.sleep(forTimeInterval: 1) }
+      heard.add(buffer.channels[0])
+    }
+    player.scheduleBuffer(AVAudioPCMBuffer([ramp(0, 50_000)]))
+    player.play()
+    _ = try offline.render(50_000)
+    expectTrue(waits { heard.all.count == 50 })
+    expectEqual(heard.all.flatMap(\.self), ramp(0, 50_000))
+  }
 }
