@@ -178,8 +178,9 @@ import Testing
         ["-swift-version", "6", "-warnings-as-errors", source.path, "-o", program]
           + ProgramBuilds.shared.get().flags("--cflags", "--libs", "AudioToolbox-swift"))
       try require(built.status == 0, "\(listing): \(built.errors)")
+      _ = try WaveFile("drums.wav", in: folder, frames: 24_000)
       try expectSound { environment in
-        let result = try run(program, environment: environment)
+        let result = try run(program, environment: environment, folder: folder)
         expectEqual(result.status, 0, "\(listing): \(result)")
       }
     }
