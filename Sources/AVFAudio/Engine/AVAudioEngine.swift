@@ -435,10 +435,10 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     manual.resetTime()
   }
 
-  /// Tells the app that the sound card has changed, or is gone. The engine has stopped.
-  private func cardChanged(_ hasStopped: Bool) {
+  /// Tells the app that the sound card has changed, is gone or is back. The engine does not run then.
+  private func cardChanged(_ tellsApp: Bool) {
     if !isInManualRenderingMode { renderFormatChanged() }
-    if !hasStopped { return }
+    if !tellsApp { return }
     haltPlayers()
     NotificationCenter.default.post(name: .AVAudioEngineConfigurationChange, object: self)
   }
@@ -463,9 +463,9 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
 }
 
 extension NSNotification.Name {
-  /// Posted when the rate or the channels of the sound card have changed while the engine ran, or the server has gone. The
-  /// engine has stopped, and its nodes are connected as they were: `start` lets it go on. Posted on a thread of
-  /// the library; the object is the engine.
+  /// Posted when the rate or the channels of the sound card have changed while the engine ran, or the server has gone, and
+  /// once more when that is back. The engine has stopped, and its nodes are connected as they were: `start` lets it go
+  /// on. Posted on a thread of the library; the object is the engine.
   public static let AVAudioEngineConfigurationChange = NSNotification.Name(
     "AVAudioEngineConfigurationChange")
 }

@@ -25,13 +25,15 @@ final class LiveRenderer: Sendable {
     /// Host time in nanoseconds from which on a server is looked for that was not there.
     var nextLook: UInt64 = 0
     var isRunning = false
+    /// True from the loss of the server, while the unit ran, until it is back.
+    var isLost = false
     /// True if the output node is rendered.
     var hasRoot = false
   }
   private let state: Mutex<State>
   /// Held while the unit is started or stopped. Lock it before `state`.
   private let control = Mutex<Void>(())
-  private let changed = Hook<@Sendable (_ hasStopped: Bool) -> Void>()
+  private let changed = Hook<@Sendable (_ tellsApp: Bool) -> Void>()
 
   init(_ device: HardwareDevice) {
     state = Mutex(State(device: device))
@@ -63,11 +65,9 @@ final class LiveRenderer: Sendable {
     if observer != 0 { old.removeObserver(observer) }
   }
 
-  /// Sets the function that is called on a thread of the library when the sound card has changed. If it rendered, it
-  /// has stopped.
-  func whenChanged(_ body: @escaping @Sendable (_ hasStopped: Bool) -> Void) {
-    changed.set(body)
-  }
+  /// Sets the function that is called on a thread of the library when the sound card has changed. Its argument is true
+  /// if rendering has stopped, or the server is back for which it had.
+  func whenChanged(_ body: @escaping @Sendable (_ tellsApp: Bool) -> Void) { changed.set(body) }
 
   var isRunning: Bool { state.withLock { $0.isRunning } }
   /// True if what is connected to the output node is heard.
@@ -109,9 +109,15 @@ final class LiveRenderer: Sendable {
 
   private func cardChanged() {
     let isOther = look()
-    let hasStopped = isRunning && (isOther || !device.isAlive)
+    let isAlive = device.isAlive
+    let hasStopped = isRunning && (isOther || !isAlive)
     if hasStopped { stop() }
-    if hasStopped || isOther { changed.function?(hasStopped) }
+    let isBack = state.withLock { state in
+      let isBack = state.isLost && isAlive
+      state.isLost = !isAlive && (state.isLost || hasStopped)
+      return isBack
+    }
+    if hasStopped || isOther || isBack { changed.function?(hasStopped || isBack) }
   }
 
   /// Begins to render a unit in the calls of the device.

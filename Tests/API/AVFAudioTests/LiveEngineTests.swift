@@ -297,6 +297,32 @@ import Testing
     engine.stop()
   }
 
+  /// It is told of both, and goes on in the handler.
+  @Test func aServerThatGoesAndComesBackIsTold() throws {
+    let daemon = try JackDaemon(period: 256)
+    let engine = engine(on: daemon)
+    let player = AVAudioPlayerNode()
+    engine.attach(player)
+    engine.connect(player, to: engine.mainMixerNode, format: nil)
+    let told = Told<Bool>()
+    let token = NotificationCenter.default.addObserver(
+      forName: .AVAudioEngineConfigurationChange, object: engine, queue: nil
+    ) { _ in
+      try? engine.start()
+      told.add(engine.isRunning)
+    }
+    defer { NotificationCenter.default.removeObserver(token) }
+    try engine.start()
+    daemon.kill()
+    expectTrue(waits { told.all == [false] })
+    try daemon.start()
+    expectTrue(waits { told.all == [false, true] }, "\(told.all)")
+    player.scheduleBuffer(AVAudioPCMBuffer([[1], [1]])) { told.add(true) }
+    player.play()
+    expectTrue(waits { told.all.count == 3 })
+    engine.stop()
+  }
+
   /// An input that is connected to nothing has no connection that could keep its former rate.
   @Test func theInputHasTheRateOfTheServerUnlessItIsConnected() throws {
     let server = HandDrivenServer()
