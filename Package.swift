@@ -219,9 +219,8 @@ let package = Package(
     .executableTarget(
       name: "cuejack-bench",
       dependencies: [
-        "AudioQueue", "AudioUnits", "CBench", "CJack", "CRealTime", "CTestSupport", "Codecs",
-        "Files",
-        "Graph", "Hardware", "Pictures", "PluginHost", "RealTime", "Server", "System",
+        "AVFAudio", "AudioQueue", "AudioToolbox", "AudioUnits", "CBench", "CJack", "CRealTime",
+        "CTestSupport", "Codecs", "Files", "Graph", "Hardware", "Pictures", "PluginHost", "RealTime", "Server", "System",
         "TestSupport", "Timeline",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Benchmarks", exclude: ["C"], swiftSettings: relaxed),

@@ -22,7 +22,8 @@ struct Bench: ParsableCommand {
       a mix of equalisers is audio units, and chains of ecasound. \
       Queues are 1, 100 and 1,000 on one client: their cycles, processor time and memory. \
       Files are those of one cuejack play, up to 200. Recordings have 32 channels, by cuejack record, \
-      jack_capture and jack_rec. Threads are those of a graph with chains side by side. Tails are the \
+      jack_capture and jack_rec. Threads are those of a graph with chains side by side. Engines are players and a \
+      mixer in an AVAudioEngine and as audio units, driven by hand. Tails are the \
       longest cycles of 64 tracks with a plugin each, while both cores are busy.
       """)
 
@@ -40,7 +41,7 @@ struct Bench: ParsableCommand {
 
   enum Part: String, ExpressibleByArgument, CaseIterable {
     case cycles, players, renders, codecs, latency, starvation, graph, chains, mixes, queues
-    case files, recordings, threads, tails
+    case files, recordings, threads, engines, tails
   }
   @Option(help: "Measure only one part.")
   var only: Part?
@@ -106,6 +107,7 @@ struct Bench: ParsableCommand {
     report.files = try measure(.files, effort, FilesCost.all)
     report.recordings = try measure(.recordings, effort, RecordingCost.all)
     report.threads = try measure(.threads, effort, ThreadCost.all)
+    report.engines = try measure(.engines, effort, EngineCost.all)
     report.tails = try measure(.tails, effort, TailCost.all)
     if let json { try report.json().write(to: URL(fileURLWithPath: json)) }
   }
@@ -175,6 +177,8 @@ struct Effort {
   var fileRuns: Int
   /// Numbers of chains side by side, and of plugins in each.
   var threadedChains: [(chains: Int, length: Int)]
+  /// Numbers of players of an engine.
+  var enginePlayers: [Int]
   /// Seconds in which the longest cycle is looked for, and the number of tracks with a plugin each.
   var tailSeconds: Int
   var tailTracks: Int
@@ -186,7 +190,7 @@ struct Effort {
     queues: [1, 10, 100, 1000, 2000], queueSeconds: 8, chainCounts: [1, 32, 128], chainRuns: 5,
     chainCycles: 400, mixRuns: 3, mixes: 4, silentSeconds: 1,
     graphCounts: [1, 8, 32, 128, 512, 2048], files: [1, 4, 16, 17, 64, 200, 400], fileRuns: 3,
-    threadedChains: [(2, 4), (8, 4), (32, 4)],
+    threadedChains: [(2, 4), (8, 4), (32, 4)], enginePlayers: [1, 8, 200],
     tailSeconds: 10, tailTracks: 64)
   static let quick = Effort(
     rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1), renderedSeconds: 1,
@@ -194,6 +198,7 @@ struct Effort {
     starvationPeriods: [4096], starvationSeconds: 1, queues: [1, 5, 10],
     queueSeconds: 1, chainCounts: [1, 2], chainRuns: 1, chainCycles: 16, mixRuns: 1, mixes: 2,
     silentSeconds: 0, graphCounts: [1, 8], files: [1, 17], fileRuns: 1, threadedChains: [(2, 2)],
+    enginePlayers: [1, 2],
     tailSeconds: 1, tailTracks: 2)
 }
 

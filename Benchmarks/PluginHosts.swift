@@ -1,3 +1,4 @@
+import AVFAudio
 import CBench
 import CJack
 import CRealTime
@@ -49,14 +50,19 @@ struct PluginRow {
 
 /// A host that runs a chain of plugins as JACK clients.
 enum PluginHost: String, Codable, CaseIterable {
-  case floor, cuejack = "Cuejack", ecasound, jalv
+  case floor, cuejack = "Cuejack", engine = "AVAudioEngine", ecasound, jalv
 
   /// Maximum plugins in a chain. jackd supports 64 clients, and in jalv each plugin is one.
   var mostPlugins: Int { self == .jalv ? 48 : .max }
 
   /// True if the host is available. External hosts have the name of their program and Debian
   /// package.
-  var isThere: Bool { self == .floor || self == .cuejack || cuejack_bench.isThere(rawValue) }
+  var isThere: Bool {
+    switch self {
+    case .floor, .cuejack, .engine: true
+    case .ecasound, .jalv: cuejack_bench.isThere(rawValue)
+    }
+  }
   var absence: String { "not here: Debian package \(rawValue)" }
 }
 
@@ -159,7 +165,7 @@ final class HostedRow {
     _ host: PluginHost, _ row: PluginRow, period: Int, _ server: String
   ) throws -> [(name: String, path: String, arguments: [String])] {
     switch host {
-    case .floor, .cuejack:
+    case .floor, .cuejack, .engine:
       let plugins = String(decoding: try JSONEncoder().encode(row.plugins), as: UTF8.self)
       return [
         (
@@ -210,6 +216,9 @@ enum HostJob {
     switch host {
     case .cuejack where isMix:
       let mix = try UnitMix(plugins, on: server, named: "row")
+      withExtendedLifetime(mix) { wait() }
+    case .engine:
+      let mix = try EngineMix(plugins, isMix: isMix, channels: channels, on: server, named: "row")
       withExtendedLifetime(mix) { wait() }
     case .floor:
       let floor = try Floor(plugins, channels: channels, frames: 8192)

@@ -17,6 +17,7 @@ struct Report: Codable {
   var files: [FilesCost] = []
   var recordings: [RecordingCost] = []
   var threads: [ThreadCost] = []
+  var engines: [EngineCost] = []
   var tails: [TailCost] = []
 
   func json() throws -> Data {

@@ -1,0 +1,163 @@
+import AVFAudio
+import AudioUnits
+import CRealTime
+import Foundation
+import RealTime
+import TestSupport
+
+/// Cost of players and a mixer in an AVAudioEngine and as audio units, driven by hand, and a player's memory.
+struct EngineCost: Row {
+  var players: Int
+  var engineMicroseconds: Spread
+  var unitsMicroseconds: Spread
+  /// Kilobytes of a player that is attached, connected and scheduled.
+  var playerKilobytes: Double
+
+  /// Frames of a cycle.
+  static let period = 256
+
+  static func all(_ effort: Effort, found: (EngineCost) -> Void) throws {
+    for count in effort.enginePlayers {
+      progress("engines: \(count) players")
+      let before = memory
+      let engine = try PlayersOfEngine(count)
+      let kilobytes = (memory - before) / Double(count)
+      let units = try PlayersAsUnits(count)
+      let cycles = max(16, effort.framesPerRound / period / count)
+      var times: [[Double]] = [[], []]
+      for _ in 0..<effort.rounds {
+        times[0].append(CycleCost.nanoseconds(of: cycles, engine.cycle) / 1000)
+        times[1].append(CycleCost.nanoseconds(of: cycles, units.cycle) / 1000)
+      }
+      try require(engine.last > 0 && abs(engine.last - units.last) < 1e-4, "the sums differ")
+      found(
+        EngineCost(
+          players: count, engineMicroseconds: Spread(times[0]),
+          unitsMicroseconds: Spread(times[1]), playerKilobytes: kilobytes))
+    }
+  }
+
+  private static func require(_ isTrue: Bool, _ text: String) throws {
+    if !isTrue { throw SupportError(text) }
+  }
+
+  /// Kilobytes that this process has in memory.
+  private static var memory: Double {
+    residentKilobytes(of: ProcessInfo.processInfo.processIdentifier) ?? 0
+  }
+
+  static func head(_ effort: Effort) -> [String] {
+    [
+      "",
+      "Players of mono buffers and a mixer, cycles of \(period) frames driven by hand, as an AVAudioEngine and as audio"
+        + " units (medians, and quartiles)",
+      "", "players" + right("engine", 30) + right("units", 30) + "   ratio   kB of a player",
+    ]
+  }
+
+  func lines(after rows: [EngineCost]) -> [String] {
+    [
+      right("\(players)", 7) + right("\(engineMicroseconds.text(2)) µs", 30)
+        + right("\(unitsMicroseconds.text(2)) µs", 30)
+        + right(number(engineMicroseconds.median / unitsMicroseconds.median, 2), 8)
+        + right(number(playerKilobytes, 1), 17)
+    ]
+  }
+}
+
+/// An engine in manual rendering whose players repeat a buffer.
+private final class PlayersOfEngine {
+  private let engine = AVAudioEngine()
+  private let output: AVAudioPCMBuffer
+
+  init(_ count: Int) throws {
+    let format = AVAudioFormat(standardFormatWithSampleRate: 48000, channels: 1)!
+    let frames = AVAudioFrameCount(EngineCost.period)
+    try engine.enableManualRenderingMode(.realtime, format: format, maximumFrameCount: frames)
+    output = AVAudioPCMBuffer(pcmFormat: format, frameCapacity: frames)!
+    output.frameLength = frames
+    let sound = AVAudioPCMBuffer(pcmFormat: format, frameCapacity: 48_000)!
+    sound.frameLength = 48_000
+    for i in 0..<48_000 { sound.floatChannelData![0][i] = 1 / Float(count) }
+    let players = (0..<count).map { _ in AVAudioPlayerNode() }
+    for player in players {
+      engine.attach(player)
+      engine.connect(player, to: engine.mainMixerNode, format: format)
+      player.scheduleBuffer(sound, at: nil, options: .loops)
+    }
+    try engine.start()
+    for player in players { player.play() }
+  }
+
+  /// Renders a number of cycles.
+  func cycle(_ count: Int) {
+    let render = engine.manualRenderingBlock
+    for _ in 0..<count {
+      _ = render(output.frameCapacity, output.mutableAudioBufferList, nil)
+    }
+  }
+
+  /// A sample of the latest cycle.
+  var last: Float { output.floatChannelData![0][EngineCost.period - 1] }
+}
+
+/// Scheduled sound players and a mixer as audio units, which repeat one slice.
+private final class PlayersAsUnits {
+  private let mixer: AudioUnits.Unit
+  private let players: [PlayerUnit]
+  private let slice: BufferMemory
+  private let output: BufferMemory
+  private var time = cue_time_stamp()
+
+  init(_ count: Int) throws {
+    guard let format = BusFormat.planar(channels: 1, sampleRate: 48000) else {
+      preconditionFailure("mono is a format")
+    }
+    slice = BufferMemory(format, capacity: 480_000)
+    slice.reset(frames: 480_000)
+    let samples = cue_rt_buffers(slice.list)[0].data!.assumingMemoryBound(to: Float.self)
+    for i in 0..<480_000 { samples[i] = 1 / Float(count) }
+    output = BufferMemory(format, capacity: EngineCost.period)
+    time.flags = UInt32(cue_time_has_sample)
+    func make(_ kind: UnitKind) throws -> AudioUnits.Unit {
+      try kind.make(on: { preconditionFailure("it is on no device") })
+    }
+    mixer = try make(.multiChannelMixer)
+    try mixer.setBusCount(count, .input)
+    players = try (0..<count).map { bus in
+      guard let player = try make(.soundPlayer) as? PlayerUnit else {
+        preconditionFailure("it is a player")
+      }
+      return player
+    }
+    for (bus, player) in players.enumerated() {
+      try player.setFormat(format, .output, 0)
+      try mixer.setFormat(format, .input, UInt32(bus))
+      try mixer.connect(player, output: 0, to: UInt32(bus))
+    }
+    try mixer.setFormat(format, .output, 0)
+    for unit in players + [mixer] { try unit.initialize() }
+    for player in players {
+      for _ in 0..<1000 { try player.play(slice.list, frames: 480_000, start: nil) { _ in } }
+      try player.start(.nextRender)
+    }
+  }
+
+  deinit { for unit in [mixer] + players { unit.dispose() } }
+
+  /// Renders a number of cycles.
+  func cycle(_ count: Int) {
+    for _ in 0..<count {
+      output.reset(frames: EngineCost.period)
+      var flags: UInt32 = 0
+      _ = mixer.render.pointee.render(
+        &flags, &time, bus: 0, frames: EngineCost.period, output.list)
+      time.sample_time += Double(EngineCost.period)
+    }
+  }
+
+  /// A sample of the latest cycle.
+  var last: Float {
+    cue_rt_buffers(output.list)[0].data!.assumingMemoryBound(to: Float.self)[EngineCost.period - 1]
+  }
+}
