@@ -71,19 +71,25 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
         refuse("AVAudioEngine.attach: \(node) is attached to another engine")
       }
       nodes[ObjectIdentifier(node)] = node
-      try? node.unit.setMaximumFrames(manual.maximumFrames)
-      do { try node.unit.initialize() } catch {
+      node.setMaximumFrames(manual.maximumFrames)
+      do { try node.initialize() } catch {
         refuse("AVAudioEngine.attach: \(node) cannot render: \(error)")
       }
       node.moved(to: self)
     }
   }
 
-  /// Removes a node and its connections.
+  /// Removes a node and its connections. What an effect was connected to is connected with each other.
   public func detach(_ node: AVAudioNode) {
     edit {
       guard nodes[ObjectIdentifier(node)] != nil, node !== output, node !== input else { return }
+      let before = (node as? AVAudioUnit)?.isEffect == true ? connections(to: node).first : nil
+      let after = connections.filter { $0.source === node }
       disconnect { $0.source === node || $0.destination === node }
+      if let before, !after.isEmpty {
+        let points = after.map { ($0.destination, $0.input) }
+        connect(before.source, before.output, points, before.format)
+      }
       nodes[ObjectIdentifier(node)] = nil
       if node === mixer { mixer = nil }
     }
@@ -161,7 +167,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
       }
       let frames = manual.maximumFrames
       for node in nodes.values where node.unit.maximumFrames != frames {
-        try? node.unit.setMaximumFrames(frames)
+        node.setMaximumFrames(frames)
         node.renewTaps()
       }
       if let own = connections.first(where: { $0.isOwn }), own.format != standardFormat {
@@ -247,7 +253,8 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
       connection.applySettings()
       connection.setFadesIn(live.isRunning)
       node.setInput(format, bus: input)
-      do { try node.unit.connect(source.unit, output: UInt32(bus), to: UInt32(input)) } catch {
+      let inlet = node.inlet(input)
+      do { try inlet.unit.connect(source.unit, output: UInt32(bus), to: inlet.bus) } catch {
         refuse("AVAudioEngine.connect: \(source) cannot be connected to \(node): \(error)")
       }
     }

@@ -35,6 +35,15 @@ open class AVAudioNode: NSObject, @unchecked Sendable {
     do { return try body() } catch { refuse("a node cannot be made: \(error)") }
   }
 
+  /// Returns the unit that takes what is connected to an input, and the number of that unit's input.
+  func inlet(_ bus: AVAudioNodeBus) -> (unit: AudioUnits.Unit, bus: UInt32) { (unit, UInt32(bus)) }
+
+  /// Sets the frames of the longest render.
+  func setMaximumFrames(_ frames: Int) { try? unit.setMaximumFrames(frames) }
+
+  /// Prepares the node to render.
+  func initialize() throws { try unit.initialize() }
+
   // MARK: The engine
 
   /// The engine to which the node is attached.
@@ -90,7 +99,8 @@ open class AVAudioNode: NSObject, @unchecked Sendable {
 
   /// Gives an input a format, as the connection to it has.
   func setInput(_ format: AVAudioFormat, bus: AVAudioNodeBus) {
-    apply(format, "input \(bus)") { try unit.setFormat($0, .input, UInt32(bus)) }
+    let inlet = inlet(bus)
+    apply(format, "input \(bus)") { try inlet.unit.setFormat($0, .input, inlet.bus) }
     state.withLock { $0.inputFormats[bus] = format }
   }
 

@@ -31,6 +31,8 @@ package final class LV2Unit: Unit, @unchecked Sendable {
     var sampleRate = 0.0
     /// In the order of their numbers.
     var list: [ControlledParameter] = []
+    /// The effect's preset, for the next instances; nil for none.
+    var preset: EffectPreset?
     /// Bands of an equaliser.
     var bands = Effect.mostBands
     var callbacks: HostMemory?
@@ -162,7 +164,7 @@ package final class LV2Unit: Unit, @unchecked Sendable {
     let settings = PluginSettings(
       sampleRate: outputs[0].sampleRate, maximumFrames: maximumFrames)
     let count = layout.isPerChannel ? outputs[0].channels : 1
-    let (old, wanted) = host.withLock { ($0.memory, $0.wanted) }
+    let (old, wanted, preset) = host.withLock { ($0.memory, $0.wanted, $0.preset) }
     if let old, wanted == nil, old.settings == settings, old.instances.count == count { return }
     adopt(sampleRate: settings.sampleRate)
     do throws(HostError) {
@@ -172,6 +174,7 @@ package final class LV2Unit: Unit, @unchecked Sendable {
       for _ in 0..<count {
         let instance = try PluginInstance(plugin.uri, in: world, settings: settings)
         for (symbol, value) in effect?.fixed ?? [] { try instance.set(symbol, to: value) }
+        for (symbol, value) in preset?.controls ?? [:] { try instance.set(symbol, to: value) }
         if let state { try instance.restore(state) }
         try instance.prepare(
           sampleRate: settings.sampleRate, maximumFrames: settings.maximumFrames)
@@ -268,7 +271,9 @@ package final class LV2Unit: Unit, @unchecked Sendable {
 
   override package var presets: [UnitPreset] {
     if let effect {
-      guard let control = effect.presetControl, let port = plugin.port(control) else { return [] }
+      guard let control = effect.presetControl, let port = plugin.port(control) else {
+        return effect.presets.list.enumerated().map { UnitPreset(number: Int32($0), name: $1.name) }
+      }
       return port.scalePoints.map {
         UnitPreset(number: Int32(clamping: Int(held: Double($0.value))), name: $0.label)
       }
@@ -277,7 +282,8 @@ package final class LV2Unit: Unit, @unchecked Sendable {
   }
 
   override func adopt(preset number: Int) throws(UnitError) {
-    if effect != nil {
+    if let effect {
+      if !effect.presets.list.isEmpty { return adopt(effect.presets.list[number], effect) }
       // The control for presets is the first parameter.
       _ = unsafe render.pointee.setParameter(0, scope: 0, element: 0, to: Float(number))
       return
@@ -289,6 +295,20 @@ package final class LV2Unit: Unit, @unchecked Sendable {
       throw .invalidValue("\(error)")
     }
     try restore(state)
+  }
+
+  private func adopt(_ preset: EffectPreset, _ effect: Effect) {
+    let (memory, list) = host.withLock { host in
+      host.preset = preset
+      return (host.memory, host.list)
+    }
+    for instance in memory?.instances ?? [] {
+      for (symbol, value) in preset.controls { try? instance.set(symbol, to: value) }
+    }
+    for parameter in list.map(\.parameter) where !effect.presets.spared.contains(parameter.id) {
+      _ = unsafe render.pointee.setParameter(
+        parameter.id, scope: 0, element: 0, to: preset.values[parameter.id] ?? parameter.standard)
+    }
   }
 
   /// The plugin's state in LV2's format.

@@ -5,6 +5,9 @@ import RealTime
 /// A unit whose input runs at another speed than its output: as on a tape, or with a pitch of its own.
 final class StretchUnit: Unit, @unchecked Sendable {
   private let isTape: Bool
+  private let switches = SwitchMemory()
+  /// The least and the largest speed.
+  private var speeds: ClosedRange<Double> { isTape ? 0.25...4 : 0.03125...32 }
 
   /// - Throws: `UnitError.unsupported` if this build is without Rubber Band, which pitches need.
   init(_ kind: UnitKind, isTape: Bool) throws(UnitError) {
@@ -19,11 +22,10 @@ final class StretchUnit: Unit, @unchecked Sendable {
 
   override package func parameters(_ side: Side?, bus: Int) -> [UnitParameter] {
     if side != nil { return [] }
-    let speeds = Float(Stretch.slowest)...Float(Stretch.fastest)
     return [
       UnitParameter(
-        id: 0, name: isTape ? "playback rate" : "rate", meaning: .ratio, range: speeds,
-        standard: 1),
+        id: 0, name: isTape ? "playback rate" : "rate", meaning: .ratio,
+        range: Float(speeds.lowerBound)...Float(speeds.upperBound), standard: 1),
       UnitParameter(
         id: 1, name: isTape ? "playback cents" : "pitch", meaning: .cents, range: -2400...2400,
         standard: 0),
@@ -32,14 +34,18 @@ final class StretchUnit: Unit, @unchecked Sendable {
 
   override var hasQuality: Bool { true }
 
+  /// A bypassed unit runs at speed 1, through the same converter, so that its delay stays.
+  override package var isBypassed: Bool? { unsafe switches.switches.pointee.bypass }
+  override package func setBypassed(_ on: Bool) { unsafe switches.switches.pointee.bypass(on) }
+
   override func converter(_ shape: BusShape) throws(UnitError) -> (any BusConverter)? {
     guard shape.isInput else { return nil }
-    return try StretchConverter(shape, isTape: isTape)
+    return try StretchConverter(shape, speeds, isTape: isTape)
   }
 
   override func kernel(inputs: Int) -> Kernel {
     guard let parameters = latestParameters else { preconditionFailure("no parameters") }
-    let memory = StretchMemory(parameters, isTape: isTape)
+    let memory = StretchMemory(parameters, speeds, switches, isTape: isTape)
     return unsafe Kernel(
       call: cue_unit_kernel(
         run: { unsafe runStretch($0, $1) }, context: UnsafeMutableRawPointer(memory.stretch)),
@@ -56,7 +62,8 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
   let keepsSpeed = false
   private let owner: AnyObject
 
-  init(_ shape: BusShape, isTape: Bool) throws(UnitError) {
+  init(_ shape: BusShape, _ speeds: ClosedRange<Double>, isTape: Bool) throws(UnitError) {
+    let (slowest, fastest) = (speeds.lowerBound, speeds.upperBound)
     let rates = shape.format.sampleRate / shape.rate
     let channels = shape.format.channels
     let failure = UnitError.formatNotSupported(
@@ -66,7 +73,7 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
     if isTape {
       guard
         let resampler = Resampler(
-          variableUpTo: max(1, Stretch.fastest * rates), channels: channels)
+          variableUpTo: max(1, fastest * rates), channels: channels)
       else { throw failure }
       owner = resampler
       unsafe call = unsafe resampler.realTimeCall
@@ -87,7 +94,7 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
     }
     var bursts: [Double] = []
     for (speed, pitch) in [
-      (Stretch.fastest, 4), (Stretch.slowest, 0.25), (Stretch.fastest, 0.25), (1, 1.0),
+      (fastest, 4), (slowest, 0.25), (fastest, 0.25), (1, 1.0),
     ] {
       unsafe cue_rt_set_ratio(call, speed * rates, pitch * rates)
       guard let burst = unsafe warmUp(call, shape) else { throw failure }
@@ -104,13 +111,20 @@ private final class StretchMemory: @unchecked Sendable {
   let stretch: UnsafeMutablePointer<Stretch>
   private let told: UnsafeMutablePointer<SIMD2<Float>>
   private let parameters: ParameterMemory
+  private let switches: SwitchMemory
 
-  init(_ parameters: ParameterMemory, isTape: Bool) {
+  init(
+    _ parameters: ParameterMemory, _ speeds: ClosedRange<Double>, _ switches: SwitchMemory,
+    isTape: Bool
+  ) {
     self.parameters = parameters
+    self.switches = switches
     unsafe told = .allocate(capacity: 1)
     unsafe told.initialize(to: SIMD2(.nan, .nan))
     unsafe stretch = .allocate(capacity: 1)
-    unsafe stretch.initialize(to: Stretch(parameters.slots, isTape: isTape, told: told))
+    unsafe stretch.initialize(
+      to: Stretch(
+        parameters.slots, isTape: isTape, speeds: speeds, switches: switches.switches, told: told))
   }
 
   deinit {
