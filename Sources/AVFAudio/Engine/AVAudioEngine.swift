@@ -71,7 +71,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
         refuse("AVAudioEngine.attach: \(node) is attached to another engine")
       }
       nodes[ObjectIdentifier(node)] = node
-      node.setMaximumFrames(manual.maximumFrames)
+      node.prepare(for: manual.current)
       do { try node.initialize() } catch {
         refuse("AVAudioEngine.attach: \(node) cannot render: \(error)")
       }
@@ -165,10 +165,11 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
       {
         input.setOutput(live.inputFormat)
       }
-      let frames = manual.maximumFrames
-      for node in nodes.values where node.unit.maximumFrames != frames {
-        node.setMaximumFrames(frames)
-        node.renewTaps()
+      let setup = manual.current
+      for node in nodes.values {
+        let isOther = node.unit.maximumFrames != Int(setup.maximumFrames)
+        node.prepare(for: setup)
+        if isOther { node.renewTaps() }
       }
       if let own = connections.first(where: { $0.isOwn }), own.format != standardFormat {
         connect(own.source, 0, [(own.destination, 0)], standardFormat, isOwn: true)

@@ -38,8 +38,10 @@ open class AVAudioNode: NSObject, @unchecked Sendable {
   /// Returns the unit that takes what is connected to an input, and the number of that unit's input.
   func inlet(_ bus: AVAudioNodeBus) -> (unit: AudioUnits.Unit, bus: UInt32) { (unit, UInt32(bus)) }
 
-  /// Sets the frames of the longest render.
-  func setMaximumFrames(_ frames: Int) { try? unit.setMaximumFrames(frames) }
+  /// Sets the frames of the longest render, and whether renders may take any time.
+  func prepare(for setup: ManualRenderer.Setup) {
+    try? unit.setMaximumFrames(Int(setup.maximumFrames))
+  }
 
   /// Prepares the node to render.
   func initialize() throws { try unit.initialize() }
@@ -152,7 +154,7 @@ open class AVAudioNode: NSObject, @unchecked Sendable {
   public var outputPresentationLatency: TimeInterval { engine?.latency(behind: self) ?? 0 }
 
   /// Forgets earlier sound: of filters and converters, and what a player was given.
-  open func reset() { _ = unsafe unit.render.pointee.reset() }
+  open func reset() { unit.forget() }
 
   // MARK: Taps
 

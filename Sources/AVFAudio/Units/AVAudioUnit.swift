@@ -1,6 +1,7 @@
 public import AudioToolbox
 import AudioUnits
 import Foundation
+import PluginHost
 import RealTime
 
 /// A node that is an audio unit: one of the library, an LV2 plugin, or one that the program has registered.
@@ -120,8 +121,10 @@ open class AVAudioUnit: AVAudioNode, @unchecked Sendable {
   /// The units in the order in which sound goes through them.
   private var all: [AudioUnits.Unit] { entries + [core, exit] }
 
-  override func setMaximumFrames(_ frames: Int) {
-    for unit in all { try? unit.setMaximumFrames(frames) }
+  override func prepare(for setup: ManualRenderer.Setup) {
+    let frames = Int(setup.maximumFrames)
+    for unit in all where unit.maximumFrames != frames { try? unit.setMaximumFrames(frames) }
+    core.setOffline(setup.isOn && setup.isOffline)
   }
 
   override func initialize() throws {
@@ -135,7 +138,7 @@ open class AVAudioUnit: AVAudioNode, @unchecked Sendable {
 
   /// Forgets earlier sound: of filters, echoes and converters.
   open override func reset() {
-    for unit in all { _ = unsafe unit.render.pointee.reset() }
+    for unit in all { unit.forget() }
   }
 
   /// True if the unit changes sound that goes through it.
@@ -163,8 +166,9 @@ struct MadeUnit {
   let unit: AudioUnits.Unit
   let reference: AudioUnit
 
+  /// - Parameter isIsolated: True for an LV2 plugin in a process of its own.
   /// - Throws: An error with the result code of the C functions, which names the component.
-  init(_ component: UnitComponent) throws {
+  init(_ component: UnitComponent, isIsolated: Bool = false) throws {
     self.component = component
     if component.drivesGraphs {
       throw NSError(
@@ -173,6 +177,12 @@ struct MadeUnit {
     }
     do throws(UnitError) {
       unit = try component.makeUnit()
+      if isIsolated, let plugin = unit as? LV2Unit {
+        guard let program = IsolationProgram.installed else {
+          throw .unsupported("the command “cuejack”, which runs plugins, is not in PATH")
+        }
+        plugin.isolate(by: program)
+      }
       unsafe reference = try unit.reference(of: component)
     } catch {
       throw NSError(
@@ -182,13 +192,13 @@ struct MadeUnit {
   }
 
   /// - Throws: An error with the code -3000 if there is no such component.
-  init(_ description: AudioComponentDescription) throws {
+  init(_ description: AudioComponentDescription, isIsolated: Bool = false) throws {
     guard let found = AudioToolbox.component(description) else {
       throw NSError(
         NSOSStatusErrorDomain, OSStatus(invalidComponentID),
         "there is no component \(AudioUnits.ComponentDescription(description).characters)")
     }
-    try self.init(found)
+    try self.init(found, isIsolated: isIsolated)
   }
 
   /// Makes a unit of one of several types. Ends the program if there is none.

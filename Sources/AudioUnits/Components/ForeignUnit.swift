@@ -258,6 +258,8 @@ package final class ForeignUnit: Unit, @unchecked Sendable {
     try set(Self.makeConnection, 1, bus, number, UInt(output) | UInt(bus) << 32)
   }
 
+  override package func forget() { _ = unsafe render.pointee.reset() }
+
   // MARK: Notifications of renders
 
   override package func add(_ notify: UnitNotify) throws(UnitError) {

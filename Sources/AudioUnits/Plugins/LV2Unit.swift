@@ -33,6 +33,8 @@ package final class LV2Unit: Unit, @unchecked Sendable {
     var list: [ControlledParameter] = []
     /// The effect's preset, for the next instances; nil for none.
     var preset: EffectPreset?
+    /// The program that runs the next instances; nil for this process.
+    var program: IsolationProgram?
     /// Bands of an equaliser.
     var bands = Effect.mostBands
     var callbacks: HostMemory?
@@ -115,6 +117,9 @@ package final class LV2Unit: Unit, @unchecked Sendable {
     makeParameters()
   }
 
+  /// Runs the plugin in a process of its own, with a latency of the longest render. Its parameters follow within 20 ms.
+  package func isolate(by program: IsolationProgram) { host.withLock { $0.program = program } }
+
   override package func groupName(_ id: UInt32) -> String? {
     let index = Int(id) - 1
     guard plugin.groups.indices.contains(index) else { return nil }
@@ -164,17 +169,24 @@ package final class LV2Unit: Unit, @unchecked Sendable {
     let settings = PluginSettings(
       sampleRate: outputs[0].sampleRate, maximumFrames: maximumFrames)
     let count = layout.isPerChannel ? outputs[0].channels : 1
-    let (old, wanted, preset) = host.withLock { ($0.memory, $0.wanted, $0.preset) }
+    let (old, wanted, preset, program) = host.withLock {
+      ($0.memory, $0.wanted, $0.preset, $0.program)
+    }
     if let old, wanted == nil, old.settings == settings, old.instances.count == count { return }
     adopt(sampleRate: settings.sampleRate)
     do throws(HostError) {
       var state = wanted
       if state == nil, let old { state = try old.instances[0].capture() }
-      var instances: [PluginInstance] = []
+      var instances: [any HostedPlugin] = []
       for _ in 0..<count {
-        let instance = try PluginInstance(plugin.uri, in: world, settings: settings)
-        for (symbol, value) in effect?.fixed ?? [] { try instance.set(symbol, to: value) }
-        for (symbol, value) in preset?.controls ?? [:] { try instance.set(symbol, to: value) }
+        let instance: any HostedPlugin =
+          if let program {
+            try IsolatedPlugin(plugin.uri, in: world, settings: settings, program: program)
+          } else {
+            try PluginInstance(plugin.uri, in: world, settings: settings)
+          }
+        let fixed = (effect?.fixed ?? []) + (preset?.controls ?? [:]).map { ($0.key, $0.value) }
+        for (symbol, value) in fixed { try instance.set(symbol, to: value, at: nil, over: 0) }
         if let state { try instance.restore(state) }
         try instance.prepare(
           sampleRate: settings.sampleRate, maximumFrames: settings.maximumFrames)
@@ -195,7 +207,7 @@ package final class LV2Unit: Unit, @unchecked Sendable {
   }
 
   /// Sets the parameters to the values that an instance's controls have.
-  private func adoptValues(of instance: PluginInstance, _ list: [ControlledParameter]) {
+  private func adoptValues(of instance: any HostedPlugin, _ list: [ControlledParameter]) {
     for item in list {
       guard let link = item.links.first, link.scale == .same,
         let value = try? instance.value(of: link.control)
@@ -224,6 +236,13 @@ package final class LV2Unit: Unit, @unchecked Sendable {
       _ = unsafe render.pointee.parameter(id, scope: 0, element: 0, into: &value)
       return Double(value)
     }) ?? 0
+  }
+
+  /// Takes new instances, which have the state of the present ones and none of their sound.
+  override package func forget() {
+    guard let memory = host.withLock({ $0.memory }), let state = try? memory.instances[0].capture()
+    else { return }
+    try? restore(state)
   }
 
   // MARK: Switches
@@ -303,7 +322,9 @@ package final class LV2Unit: Unit, @unchecked Sendable {
       return (host.memory, host.list)
     }
     for instance in memory?.instances ?? [] {
-      for (symbol, value) in preset.controls { try? instance.set(symbol, to: value) }
+      for (symbol, value) in preset.controls {
+        try? instance.set(symbol, to: value, at: nil, over: 0)
+      }
     }
     for parameter in list.map(\.parameter) where !effect.presets.spared.contains(parameter.id) {
       _ = unsafe render.pointee.setParameter(

@@ -1,5 +1,6 @@
 import CRealTime
 import Codecs
+import Glibc
 import RealTime
 
 /// A unit whose input runs at another speed than its output: as on a tape, or with a pitch of its own.
@@ -37,6 +38,16 @@ final class StretchUnit: Unit, @unchecked Sendable {
   /// A bypassed unit runs at speed 1, through the same converter, so that its delay stays.
   override package var isBypassed: Bool? { unsafe switches.switches.pointee.bypass }
   override package func setBypassed(_ on: Bool) { unsafe switches.switches.pointee.bypass(on) }
+
+  /// That of a tape is as long as the speed makes it.
+  override package var latencySeconds: Double {
+    guard isTape, isBypassed == false else { return super.latencySeconds }
+    var (rate, cents): (Float, Float) = (1, 0)
+    _ = unsafe render.pointee.parameter(0, scope: 0, element: 0, into: &rate)
+    _ = unsafe render.pointee.parameter(1, scope: 0, element: 0, into: &cents)
+    let speed = Double(rate) * pow(2, Double(cents) / 1200)
+    return super.latencySeconds / min(max(speed, speeds.lowerBound), speeds.upperBound)
+  }
 
   override func converter(_ shape: BusShape) throws(UnitError) -> (any BusConverter)? {
     guard shape.isInput else { return nil }
@@ -77,7 +88,8 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
       else { throw failure }
       owner = resampler
       unsafe call = unsafe resampler.realTimeCall
-      delay = { resampler.delayFrames }
+      guard let frames = Self.delayFrames(upTo: max(1, fastest * rates)) else { throw failure }
+      delay = { frames / rates }
     } else {
       #if RubberBand
         guard
@@ -102,6 +114,24 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
     }
     burstSeconds = bursts.max()!
     delaySeconds = delay() / shape.rate
+  }
+}
+
+extension StretchConverter {
+  /// Returns the delay of a tape in frames of its input: soxr does not tell the delay of a variable ratio.
+  private static func delayFrames(upTo ratio: Double) -> Double? {
+    let count = 4096
+    let (input, output) = (
+      Planes(channels: 1, capacity: count), Planes(channels: 1, capacity: count)
+    )
+    // A step in the middle.
+    for frame in count / 2..<count { unsafe input.pointers()[0][frame] = 1 }
+    guard let resampler = Resampler(variableUpTo: ratio, channels: 1),
+      let (_, given) = try? unsafe resampler.process(
+        input.pointers(), frames: count, into: output.pointers(), room: count),
+      let end = (0..<given).first(where: { unsafe output.pointers()[0][$0] >= 0.5 })
+    else { return nil }
+    return Double(end - count / 2)
   }
 }
 
