@@ -170,8 +170,8 @@ let package = Package(
     .target(
       name: "AVFAudio",
       dependencies: [
-        "AudioToolbox", "AudioUnits", "CRealTime", "Codecs", "Files", "Hardware", "RealTime",
-        "Server", "System", "Timeline",
+        "AudioToolbox", "AudioUnits", "CRealTime", "Codecs", "Files", "Hardware", "PluginHost",
+        "RealTime", "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(name: "AVFoundation", dependencies: ["AVFAudio"], swiftSettings: strict),

@@ -67,19 +67,25 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
         refuse("AVAudioEngine.attach: \(node) is attached to another engine")
       }
       nodes[ObjectIdentifier(node)] = node
-      try? node.unit.setMaximumFrames(manual.maximumFrames)
-      do { try node.unit.initialize() } catch {
+      node.prepare(for: manual.current)
+      do { try node.initialize() } catch {
         refuse("AVAudioEngine.attach: \(node) cannot render: \(error)")
       }
       node.moved(to: self)
     }
   }
 
-  /// Removes a node and its connections.
+  /// Removes a node and its connections. What an effect was connected to is connected with each other.
   public func detach(_ node: AVAudioNode) {
     edit {
       guard nodes[ObjectIdentifier(node)] != nil, node !== output, node !== input else { return }
+      let before = (node as? AVAudioUnit)?.isEffect == true ? connections(to: node).first : nil
+      let after = connections.filter { $0.source === node }
       disconnect { $0.source === node || $0.destination === node }
+      if let before, !after.isEmpty {
+        let points = after.map { ($0.destination, $0.input) }
+        connect(before.source, before.output, points, before.format)
+      }
       nodes[ObjectIdentifier(node)] = nil
       if node === mixer { mixer = nil }
     }
@@ -155,10 +161,11 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
       {
         input.setOutput(live.inputFormat)
       }
-      let frames = manual.maximumFrames
-      for node in nodes.values where node.unit.maximumFrames != frames {
-        try? node.unit.setMaximumFrames(frames)
-        node.renewTaps()
+      let setup = manual.current
+      for node in nodes.values {
+        let isOther = node.unit.maximumFrames != Int(setup.maximumFrames)
+        node.prepare(for: setup)
+        if isOther { node.renewTaps() }
       }
       if let own = connections.first(where: { $0.isOwn }), own.format != standardFormat {
         connect(own.source, 0, [(own.destination, 0)], standardFormat, isOwn: true)
@@ -243,7 +250,8 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
       connection.applySettings()
       connection.setFadesIn(live.isRunning)
       node.setInput(format, bus: input)
-      do { try node.unit.connect(source.unit, output: UInt32(bus), to: UInt32(input)) } catch {
+      let inlet = node.inlet(input)
+      do { try inlet.unit.connect(source.unit, output: UInt32(bus), to: inlet.bus) } catch {
         refuse("AVAudioEngine.connect: \(source) cannot be connected to \(node): \(error)")
       }
     }

@@ -46,10 +46,14 @@ final class Connection {
   }
 
   /// Ends the connection: the input renders nothing more.
-  func cut() { try? unsafe destination.unit.setCallback(nil, nil, UInt32(input)) }
+  func cut() {
+    let inlet = destination.inlet(input)
+    try? unsafe inlet.unit.setCallback(nil, nil, inlet.bus)
+  }
 
   private var level: UnsafeMutablePointer<EngineMixerLevel>? {
-    unsafe (destination.unit as? EngineMixerUnit)?.level(ofInput: input)
+    let inlet = destination.inlet(input)
+    return unsafe (inlet.unit as? EngineMixerUnit)?.level(ofInput: Int(inlet.bus))
   }
 }
 

@@ -35,6 +35,17 @@ open class AVAudioNode: NSObject, @unchecked Sendable {
     do { return try body() } catch { refuse("a node cannot be made: \(error)") }
   }
 
+  /// Returns the unit that takes what is connected to an input, and the number of that unit's input.
+  func inlet(_ bus: AVAudioNodeBus) -> (unit: AudioUnits.Unit, bus: UInt32) { (unit, UInt32(bus)) }
+
+  /// Sets the frames of the longest render, and whether renders may take any time.
+  func prepare(for setup: ManualRenderer.Setup) {
+    try? unit.setMaximumFrames(Int(setup.maximumFrames))
+  }
+
+  /// Prepares the node to render.
+  func initialize() throws { try unit.initialize() }
+
   // MARK: The engine
 
   /// The engine to which the node is attached.
@@ -90,7 +101,8 @@ open class AVAudioNode: NSObject, @unchecked Sendable {
 
   /// Gives an input a format, as the connection to it has.
   func setInput(_ format: AVAudioFormat, bus: AVAudioNodeBus) {
-    apply(format, "input \(bus)") { try unit.setFormat($0, .input, UInt32(bus)) }
+    let inlet = inlet(bus)
+    apply(format, "input \(bus)") { try inlet.unit.setFormat($0, .input, inlet.bus) }
     state.withLock { $0.inputFormats[bus] = format }
   }
 
@@ -142,7 +154,7 @@ open class AVAudioNode: NSObject, @unchecked Sendable {
   public var outputPresentationLatency: TimeInterval { engine?.latency(behind: self) ?? 0 }
 
   /// Forgets earlier sound: of filters and converters, and what a player was given.
-  open func reset() { _ = unsafe unit.render.pointee.reset() }
+  open func reset() { unit.forget() }
 
   // MARK: Taps
 

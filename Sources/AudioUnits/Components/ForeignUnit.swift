@@ -203,6 +203,14 @@ package final class ForeignUnit: Unit, @unchecked Sendable {
   private static var elementCount: UInt32 { 11 }
   private static var maximumFrames: UInt32 { 14 }
   private static var renderCallback: UInt32 { 23 }
+  private static var bypassEffect: UInt32 { 21 }
+
+  override package var isBypassed: Bool? {
+    (try? value(Self.bypassEffect, 0, 0, bytes: 4)).map { $0 != [0, 0, 0, 0] }
+  }
+  override package func setBypassed(_ on: Bool) {
+    try? set(Self.bypassEffect, 0, 0, on ? 1 : 0)
+  }
 
   override package func busCount(_ side: Side) -> Int {
     guard let bytes = try? value(Self.elementCount, side.rawValue, 0, bytes: 4) else { return 1 }
@@ -249,6 +257,8 @@ package final class ForeignUnit: Unit, @unchecked Sendable {
     let number = source?.handle.load(ordering: .relaxed) ?? 0
     try set(Self.makeConnection, 1, bus, number, UInt(output) | UInt(bus) << 32)
   }
+
+  override package func forget() { _ = unsafe render.pointee.reset() }
 
   // MARK: Notifications of renders
 

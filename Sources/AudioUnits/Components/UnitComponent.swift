@@ -56,6 +56,25 @@ package struct UnitComponent: Sendable {
     self.world = world
   }
 
+  /// The manufacturer, and the name without it.
+  package var names: (manufacturer: String, name: String) {
+    guard let colon = name.firstIndex(of: ":") else { return ("", name) }
+    return (String(name[..<colon]), String(name[colon...].drop { $0 == ":" || $0 == " " }))
+  }
+
+  /// True for an instrument, and a plugin that hears MIDI.
+  package var hasMIDIInput: Bool {
+    plugin.map { Self.hasMIDI($0.events(.input)) }
+      ?? (description.type == ComponentDescription.code("aumu"))
+  }
+
+  /// True for a plugin that writes MIDI.
+  package var hasMIDIOutput: Bool { plugin.map { Self.hasMIDI($0.events(.output)) } ?? false }
+
+  private static func hasMIDI(_ ports: [PluginPort]) -> Bool {
+    ports.contains { port in port.eventTypes.contains { $0.hasSuffix("#MidiEvent") } }
+  }
+
   /// True for the unit of a graph that asks all others for sound.
   package var drivesGraphs: Bool {
     kind?.drivesGraphs ?? (description.type == ComponentDescription.code("auou"))

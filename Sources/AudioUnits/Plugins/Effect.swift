@@ -13,8 +13,10 @@ struct Effect: Sendable {
   var fixed: [(symbol: String, value: Float)] = []
   /// True for an equaliser of several bands.
   var isBanded = false
-  /// The control whose values are the presets, the first parameter; nil if there are none.
+  /// The control whose values are the presets, the first parameter; nil if there is none.
   var presetControl: String?
+  /// The presets, unless a control has them, and the parameters that they leave as they are.
+  var presets: (list: [EffectPreset], spared: Set<UInt32>) = ([], [])
   /// Returns the seconds in which the output falls by `tailDecibels` after the input has ended, from the
   /// values of parameters; nil if it ends with the input.
   var tail: (@Sendable (_ value: (UInt32) -> Double) -> Double)?

@@ -211,6 +211,7 @@ extension Effect {
       ]
     }
     effect.package = "dragonfly-reverb-lv2"
+    effect.presets = (EffectPreset.reverbs, [0])
     effect.tail = { value in
       // The decay time is that of 60 dB.
       value(0) == 0 ? 0 : value(2) + value(4) * tailDecibels / 60
@@ -218,25 +219,28 @@ extension Effect {
     return effect
   }()
 
-  static let distortion = Effect("AUDistortion", uri: "urn:cuejack:plugins:distortion-mono") {
-    _, _, _ in
-    [
-      ControlledParameter(0, "delay", .milliseconds, 0.1...500, 0.1, "delay"),
-      ControlledParameter(1, "decay", .generic, 0.1...50, 1, "decay"),
-      ControlledParameter(2, "delay mix", .percent, 0...100, 0, "delay_mix"),
-      ControlledParameter(3, "decimation", .percent, 0...100, 0, "decimation"),
-      ControlledParameter(4, "rounding", .percent, 0...100, 0, "rounding"),
-      ControlledParameter(5, "decimation mix", .percent, 0...100, 0, "decimation_mix"),
-      ControlledParameter(6, "linear term", .linearGain, 0...1, 1, "linear"),
-      ControlledParameter(7, "squared term", .linearGain, 0...20, 0, "squared"),
-      ControlledParameter(8, "cubic term", .linearGain, 0...20, 0, "cubic"),
-      ControlledParameter(9, "polynomial mix", .percent, 0...100, 0, "polynomial_mix"),
-      ControlledParameter(10, "ring mod freq 1", .hertz, 0.5...8000, 100, "frequency_1"),
-      ControlledParameter(11, "ring mod freq 2", .hertz, 0.5...8000, 100, "frequency_2"),
-      ControlledParameter(12, "ring mod balance", .percent, 0...100, 50, "balance"),
-      ControlledParameter(13, "ring mod mix", .percent, 0...100, 0, "ring_mix"),
-      ControlledParameter(14, "soft clip gain", .decibels, -80...20, -6, "drive"),
-      ControlledParameter(15, "final mix", .percent, 0...100, 50, "mix"),
-    ]
-  }
+  static let distortion: Effect = {
+    var effect = Effect("AUDistortion", uri: "urn:cuejack:plugins:distortion-mono") { _, _, _ in
+      [
+        ControlledParameter(0, "delay", .milliseconds, 0.1...500, 0.1, "delay"),
+        ControlledParameter(1, "decay", .generic, 0.1...50, 1, "decay"),
+        ControlledParameter(2, "delay mix", .percent, 0...100, 0, "delay_mix"),
+        ControlledParameter(3, "decimation", .percent, 0...100, 0, "decimation"),
+        ControlledParameter(4, "rounding", .percent, 0...100, 0, "rounding"),
+        ControlledParameter(5, "decimation mix", .percent, 0...100, 0, "decimation_mix"),
+        ControlledParameter(6, "linear term", .linearGain, 0...1, 1, "linear"),
+        ControlledParameter(7, "squared term", .linearGain, 0...20, 0, "squared"),
+        ControlledParameter(8, "cubic term", .linearGain, 0...20, 0, "cubic"),
+        ControlledParameter(9, "polynomial mix", .percent, 0...100, 0, "polynomial_mix"),
+        ControlledParameter(10, "ring mod freq 1", .hertz, 0.5...8000, 100, "frequency_1"),
+        ControlledParameter(11, "ring mod freq 2", .hertz, 0.5...8000, 100, "frequency_2"),
+        ControlledParameter(12, "ring mod balance", .percent, 0...100, 50, "balance"),
+        ControlledParameter(13, "ring mod mix", .percent, 0...100, 0, "ring_mix"),
+        ControlledParameter(14, "soft clip gain", .decibels, -80...20, -6, "drive"),
+        ControlledParameter(15, "final mix", .percent, 0...100, 50, "mix"),
+      ]
+    }
+    effect.presets = (EffectPreset.distortions, [14, 15])
+    return effect
+  }()
 }

@@ -31,6 +31,10 @@ package final class LV2Unit: Unit, @unchecked Sendable {
     var sampleRate = 0.0
     /// In the order of their numbers.
     var list: [ControlledParameter] = []
+    /// The effect's preset, for the next instances; nil for none.
+    var preset: EffectPreset?
+    /// The program that runs the next instances; nil for this process.
+    var program: IsolationProgram?
     /// Bands of an equaliser.
     var bands = Effect.mostBands
     var callbacks: HostMemory?
@@ -113,6 +117,9 @@ package final class LV2Unit: Unit, @unchecked Sendable {
     makeParameters()
   }
 
+  /// Runs the plugin in a process of its own, with a latency of the longest render. Its parameters follow within 20 ms.
+  package func isolate(by program: IsolationProgram) { host.withLock { $0.program = program } }
+
   override package func groupName(_ id: UInt32) -> String? {
     let index = Int(id) - 1
     guard plugin.groups.indices.contains(index) else { return nil }
@@ -162,16 +169,24 @@ package final class LV2Unit: Unit, @unchecked Sendable {
     let settings = PluginSettings(
       sampleRate: outputs[0].sampleRate, maximumFrames: maximumFrames)
     let count = layout.isPerChannel ? outputs[0].channels : 1
-    let (old, wanted) = host.withLock { ($0.memory, $0.wanted) }
+    let (old, wanted, preset, program) = host.withLock {
+      ($0.memory, $0.wanted, $0.preset, $0.program)
+    }
     if let old, wanted == nil, old.settings == settings, old.instances.count == count { return }
     adopt(sampleRate: settings.sampleRate)
     do throws(HostError) {
       var state = wanted
       if state == nil, let old { state = try old.instances[0].capture() }
-      var instances: [PluginInstance] = []
+      var instances: [any HostedPlugin] = []
       for _ in 0..<count {
-        let instance = try PluginInstance(plugin.uri, in: world, settings: settings)
-        for (symbol, value) in effect?.fixed ?? [] { try instance.set(symbol, to: value) }
+        let instance: any HostedPlugin =
+          if let program {
+            try IsolatedPlugin(plugin.uri, in: world, settings: settings, program: program)
+          } else {
+            try PluginInstance(plugin.uri, in: world, settings: settings)
+          }
+        let fixed = (effect?.fixed ?? []) + (preset?.controls ?? [:]).map { ($0.key, $0.value) }
+        for (symbol, value) in fixed { try instance.set(symbol, to: value, at: nil, over: 0) }
         if let state { try instance.restore(state) }
         try instance.prepare(
           sampleRate: settings.sampleRate, maximumFrames: settings.maximumFrames)
@@ -192,7 +207,7 @@ package final class LV2Unit: Unit, @unchecked Sendable {
   }
 
   /// Sets the parameters to the values that an instance's controls have.
-  private func adoptValues(of instance: PluginInstance, _ list: [ControlledParameter]) {
+  private func adoptValues(of instance: any HostedPlugin, _ list: [ControlledParameter]) {
     for item in list {
       guard let link = item.links.first, link.scale == .same,
         let value = try? instance.value(of: link.control)
@@ -221,6 +236,13 @@ package final class LV2Unit: Unit, @unchecked Sendable {
       _ = unsafe render.pointee.parameter(id, scope: 0, element: 0, into: &value)
       return Double(value)
     }) ?? 0
+  }
+
+  /// Takes new instances, which have the state of the present ones and none of their sound.
+  override package func forget() {
+    guard let memory = host.withLock({ $0.memory }), let state = try? memory.instances[0].capture()
+    else { return }
+    try? restore(state)
   }
 
   // MARK: Switches
@@ -268,7 +290,9 @@ package final class LV2Unit: Unit, @unchecked Sendable {
 
   override package var presets: [UnitPreset] {
     if let effect {
-      guard let control = effect.presetControl, let port = plugin.port(control) else { return [] }
+      guard let control = effect.presetControl, let port = plugin.port(control) else {
+        return effect.presets.list.enumerated().map { UnitPreset(number: Int32($0), name: $1.name) }
+      }
       return port.scalePoints.map {
         UnitPreset(number: Int32(clamping: Int(held: Double($0.value))), name: $0.label)
       }
@@ -277,7 +301,8 @@ package final class LV2Unit: Unit, @unchecked Sendable {
   }
 
   override func adopt(preset number: Int) throws(UnitError) {
-    if effect != nil {
+    if let effect {
+      if !effect.presets.list.isEmpty { return adopt(effect.presets.list[number], effect) }
       // The control for presets is the first parameter.
       _ = unsafe render.pointee.setParameter(0, scope: 0, element: 0, to: Float(number))
       return
@@ -289,6 +314,22 @@ package final class LV2Unit: Unit, @unchecked Sendable {
       throw .invalidValue("\(error)")
     }
     try restore(state)
+  }
+
+  private func adopt(_ preset: EffectPreset, _ effect: Effect) {
+    let (memory, list) = host.withLock { host in
+      host.preset = preset
+      return (host.memory, host.list)
+    }
+    for instance in memory?.instances ?? [] {
+      for (symbol, value) in preset.controls {
+        try? instance.set(symbol, to: value, at: nil, over: 0)
+      }
+    }
+    for parameter in list.map(\.parameter) where !effect.presets.spared.contains(parameter.id) {
+      _ = unsafe render.pointee.setParameter(
+        parameter.id, scope: 0, element: 0, to: preset.values[parameter.id] ?? parameter.standard)
+    }
   }
 
   /// The plugin's state in LV2's format.

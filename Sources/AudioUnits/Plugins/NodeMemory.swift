@@ -1,6 +1,9 @@
 import CRealTime
+import Glibc
+import Graph
 import PluginHost
 import RealTime
+import Synchronization
 import System
 
 /// The switches of a unit that runs graph nodes.
@@ -36,18 +39,20 @@ final class HostMemory: @unchecked Sendable {
 @safe
 final class NodeMemory: @unchecked Sendable {
   let kernel: UnsafeMutablePointer<NodeKernel>
-  let instances: [PluginInstance]
+  let instances: [any HostedPlugin]
   let settings: PluginSettings
   let parameters: ParameterMemory
   private let switches: SwitchMemory
   private let state: UnsafeMutablePointer<NodeState>
   private var blocks: [UnsafeMutableRawPointer] = unsafe []
+  /// Moves the controls of instances in processes of their own.
+  private let follower: ControlFollower?
 
   /// Frames that were rendered. Any thread.
   var frame: Int { unsafe state.pointee.frame }
 
   init(
-    _ instances: [PluginInstance], _ layout: PluginLayout, _ settings: PluginSettings,
+    _ instances: [any HostedPlugin], _ layout: PluginLayout, _ settings: PluginSettings,
     _ parameters: ParameterMemory, _ list: [ControlledParameter], _ switches: SwitchMemory
   ) {
     self.instances = instances
@@ -76,14 +81,19 @@ final class NodeMemory: @unchecked Sendable {
           scale: link.scale, told: value ?? .nan)
       }
     }
-    let enabling = controls.firstIndex { $0.designation?.hasSuffix("#enabled") == true }
+    // A plugin in another process has no function that moves controls in a render.
+    let areIsolated = instances[0] is IsolatedPlugin
+    follower = areIsolated ? ControlFollower(instances, list, parameters) : nil
+    let enabling =
+      areIsolated ? nil : controls.firstIndex { $0.designation?.hasSuffix("#enabled") == true }
     unsafe state = .allocate(capacity: 1)
     unsafe state.initialize(to: NodeState())
     unsafe kernel = .allocate(capacity: 1)
     unsafe kernel.initialize(
       to: NodeKernel(
         nodes: allocate(instances.map { unsafe $0.processor }), count: instances.count,
-        setter: PluginInstance.controlSetter, enabling: enabling.map(UInt32.init),
+        setter: areIsolated ? cue_control_setter() : PluginInstance.controlSetter,
+        enabling: enabling.map(UInt32.init),
         inputs: allocate(planes.inputs), inputCount: planes.inputs.count,
         outputs: allocate(planes.outputs), outputCount: planes.outputs.count,
         inputPlanes: allocate(planes.inputs.map { _ in unsafe UnsafePointer(silence) }),
@@ -95,10 +105,54 @@ final class NodeMemory: @unchecked Sendable {
   }
 
   deinit {
+    follower?.end()
     unsafe kernel.deinitialize(count: 1)
     unsafe kernel.deallocate()
     unsafe state.deinitialize(count: 1)
     unsafe state.deallocate()
     unsafe blocks.forEach { unsafe $0.deallocate() }
   }
+}
+
+/// A thread that tells plugins in other processes, every 20 ms, of parameters that were set.
+private final class ControlFollower: Sendable {
+  private let isOver = Atomic<Bool>(false)
+  private let instances: [any HostedPlugin]
+  private let list: [ControlledParameter]
+  private let parameters: ParameterMemory
+  private let told: Mutex<[Float]>
+
+  init(
+    _ instances: [any HostedPlugin], _ list: [ControlledParameter], _ parameters: ParameterMemory
+  ) {
+    self.instances = instances
+    self.list = list
+    self.parameters = parameters
+    told = Mutex(Array(repeating: .nan, count: list.count))
+    follow()
+    startThread(named: "cuejack-follow") { [self] in
+      while !isOver.load(ordering: .relaxed) {
+        usleep(20_000)
+        follow()
+      }
+    }
+  }
+
+  private func follow() {
+    for (index, item) in list.enumerated() {
+      let value = unsafe parameters.slots[index].value
+      let isOther = told.withLock { told in
+        defer { told[index] = value }
+        return told[index] != value
+      }
+      if !isOther { continue }
+      for instance in instances {
+        for (control, scale) in item.links {
+          try? instance.set(control, to: scale.control(value), at: nil, over: 0)
+        }
+      }
+    }
+  }
+
+  func end() { isOver.store(true, ordering: .relaxed) }
 }

@@ -1,10 +1,14 @@
 import CRealTime
 import Codecs
+import Glibc
 import RealTime
 
 /// A unit whose input runs at another speed than its output: as on a tape, or with a pitch of its own.
 final class StretchUnit: Unit, @unchecked Sendable {
   private let isTape: Bool
+  private let switches = SwitchMemory()
+  /// The least and the largest speed.
+  private var speeds: ClosedRange<Double> { isTape ? 0.25...4 : 0.03125...32 }
 
   /// - Throws: `UnitError.unsupported` if this build is without Rubber Band, which pitches need.
   init(_ kind: UnitKind, isTape: Bool) throws(UnitError) {
@@ -19,11 +23,10 @@ final class StretchUnit: Unit, @unchecked Sendable {
 
   override package func parameters(_ side: Side?, bus: Int) -> [UnitParameter] {
     if side != nil { return [] }
-    let speeds = Float(Stretch.slowest)...Float(Stretch.fastest)
     return [
       UnitParameter(
-        id: 0, name: isTape ? "playback rate" : "rate", meaning: .ratio, range: speeds,
-        standard: 1),
+        id: 0, name: isTape ? "playback rate" : "rate", meaning: .ratio,
+        range: Float(speeds.lowerBound)...Float(speeds.upperBound), standard: 1),
       UnitParameter(
         id: 1, name: isTape ? "playback cents" : "pitch", meaning: .cents, range: -2400...2400,
         standard: 0),
@@ -32,14 +35,28 @@ final class StretchUnit: Unit, @unchecked Sendable {
 
   override var hasQuality: Bool { true }
 
+  /// A bypassed unit runs at speed 1, through the same converter, so that its delay stays.
+  override package var isBypassed: Bool? { unsafe switches.switches.pointee.bypass }
+  override package func setBypassed(_ on: Bool) { unsafe switches.switches.pointee.bypass(on) }
+
+  /// That of a tape is as long as the speed makes it.
+  override package var latencySeconds: Double {
+    guard isTape, isBypassed == false else { return super.latencySeconds }
+    var (rate, cents): (Float, Float) = (1, 0)
+    _ = unsafe render.pointee.parameter(0, scope: 0, element: 0, into: &rate)
+    _ = unsafe render.pointee.parameter(1, scope: 0, element: 0, into: &cents)
+    let speed = Double(rate) * pow(2, Double(cents) / 1200)
+    return super.latencySeconds / min(max(speed, speeds.lowerBound), speeds.upperBound)
+  }
+
   override func converter(_ shape: BusShape) throws(UnitError) -> (any BusConverter)? {
     guard shape.isInput else { return nil }
-    return try StretchConverter(shape, isTape: isTape)
+    return try StretchConverter(shape, speeds, isTape: isTape)
   }
 
   override func kernel(inputs: Int) -> Kernel {
     guard let parameters = latestParameters else { preconditionFailure("no parameters") }
-    let memory = StretchMemory(parameters, isTape: isTape)
+    let memory = StretchMemory(parameters, speeds, switches, isTape: isTape)
     return unsafe Kernel(
       call: cue_unit_kernel(
         run: { unsafe runStretch($0, $1) }, context: UnsafeMutableRawPointer(memory.stretch)),
@@ -56,7 +73,8 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
   let keepsSpeed = false
   private let owner: AnyObject
 
-  init(_ shape: BusShape, isTape: Bool) throws(UnitError) {
+  init(_ shape: BusShape, _ speeds: ClosedRange<Double>, isTape: Bool) throws(UnitError) {
+    let (slowest, fastest) = (speeds.lowerBound, speeds.upperBound)
     let rates = shape.format.sampleRate / shape.rate
     let channels = shape.format.channels
     let failure = UnitError.formatNotSupported(
@@ -66,11 +84,12 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
     if isTape {
       guard
         let resampler = Resampler(
-          variableUpTo: max(1, Stretch.fastest * rates), channels: channels)
+          variableUpTo: max(1, fastest * rates), channels: channels)
       else { throw failure }
       owner = resampler
       unsafe call = unsafe resampler.realTimeCall
-      delay = { resampler.delayFrames }
+      guard let frames = Self.delayFrames(upTo: max(1, fastest * rates)) else { throw failure }
+      delay = { frames / rates }
     } else {
       #if RubberBand
         guard
@@ -87,7 +106,7 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
     }
     var bursts: [Double] = []
     for (speed, pitch) in [
-      (Stretch.fastest, 4), (Stretch.slowest, 0.25), (Stretch.fastest, 0.25), (1, 1.0),
+      (fastest, 4), (slowest, 0.25), (fastest, 0.25), (1, 1.0),
     ] {
       unsafe cue_rt_set_ratio(call, speed * rates, pitch * rates)
       guard let burst = unsafe warmUp(call, shape) else { throw failure }
@@ -98,19 +117,44 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
   }
 }
 
+extension StretchConverter {
+  /// Returns the delay of a tape in frames of its input: soxr does not tell the delay of a variable ratio.
+  private static func delayFrames(upTo ratio: Double) -> Double? {
+    let count = 4096
+    let (input, output) = (
+      Planes(channels: 1, capacity: count), Planes(channels: 1, capacity: count)
+    )
+    // A step in the middle.
+    for frame in count / 2..<count { unsafe input.pointers()[0][frame] = 1 }
+    guard let resampler = Resampler(variableUpTo: ratio, channels: 1),
+      let (_, given) = try? unsafe resampler.process(
+        input.pointers(), frames: count, into: output.pointers(), room: count),
+      let end = (0..<given).first(where: { unsafe output.pointers()[0][$0] >= 0.5 })
+    else { return nil }
+    return Double(end - count / 2)
+  }
+}
+
 /// Memory of a `Stretch`.
 @safe
 private final class StretchMemory: @unchecked Sendable {
   let stretch: UnsafeMutablePointer<Stretch>
   private let told: UnsafeMutablePointer<SIMD2<Float>>
   private let parameters: ParameterMemory
+  private let switches: SwitchMemory
 
-  init(_ parameters: ParameterMemory, isTape: Bool) {
+  init(
+    _ parameters: ParameterMemory, _ speeds: ClosedRange<Double>, _ switches: SwitchMemory,
+    isTape: Bool
+  ) {
     self.parameters = parameters
+    self.switches = switches
     unsafe told = .allocate(capacity: 1)
     unsafe told.initialize(to: SIMD2(.nan, .nan))
     unsafe stretch = .allocate(capacity: 1)
-    unsafe stretch.initialize(to: Stretch(parameters.slots, isTape: isTape, told: told))
+    unsafe stretch.initialize(
+      to: Stretch(
+        parameters.slots, isTape: isTape, speeds: speeds, switches: switches.switches, told: told))
   }
 
   deinit {

@@ -206,8 +206,18 @@ package class Unit: @unchecked Sendable {
     }
   }
 
+  /// Forgets earlier sound: of filters, echoes and converters.
+  package func forget() {
+    _ = unsafe render.pointee.reset()
+    control.withLock { _ in
+      if state.withLock({ $0.isInitialized }) { try? install(anew: true) }
+    }
+  }
+
   /// Makes a setup of the present state and gives it to renders.
-  private func install() throws(UnitError) {
+  ///
+  /// - Parameter anew: True if no converter of the setup before is used again.
+  private func install(anew: Bool = false) throws(UnitError) {
     try prepareKernel()
     let memory = try state.withLock { state throws(UnitError) in
       let count = state.inputs.count
@@ -216,7 +226,7 @@ package class Unit: @unchecked Sendable {
       for bus in state.outputs.indices { rates.append(rate(ofOutput: bus, state)) }
       return try SetupMemory(
         state, kernel(inputs: count), rates: rates, keepsInput: keepsInput(state),
-        reusing: state.memory
+        reusing: anew ? nil : state.memory
       ) { shape throws(UnitError) in try converter(shape) }
     }
     let old = state.withLock { state in

@@ -12,11 +12,13 @@ import Timeline
     /// - Parameters:
     ///   - sampleRate: Of the output, in Hz.
     ///   - maximumInput: Most frames of a call.
-    ///   - isFiner: False for an engine that takes less time and sounds less well.
+    ///   - isFiner: False for windows of one length, which take less time and sound less well.
     package init?(sampleRate: Double, channels: Int, maximumInput: Int, isFiner: Bool = true) {
-      let engine = isFiner ? RubberBandOptionEngineFiner : RubberBandOptionEngineFaster
+      // The faster engine allocates in renders.
+      let window = isFiner ? RubberBandOptionWindowStandard : RubberBandOptionWindowShort
       let options =
-        RubberBandOptionProcessRealTime.rawValue | engine.rawValue
+        RubberBandOptionProcessRealTime.rawValue | RubberBandOptionEngineFiner.rawValue
+        | window.rawValue
         | RubberBandOptionPitchHighConsistency.rawValue | RubberBandOptionThreadingNever.rawValue
       guard
         let state = unsafe rubberband_new(

@@ -24,7 +24,7 @@ package enum ControlScale: BitwiseCopyable, Sendable, Equatable {
   /// A multiple of the value, plus a number.
   case line(factor: Float, plus: Float = 0)
 
-  @_noLocks func control(_ value: Float) -> Float {
+  @_noLocks package func control(_ value: Float) -> Float {
     switch self {
     case .same: value
     case .quality: Self.octaves(Double(value))

@@ -8,31 +8,38 @@ package struct Stretch: ~Copyable {
   private let slots: UnsafeMutablePointer<UnitParameterSlot>
   /// True if speed and pitch change together, as on a tape.
   private let isTape: Bool
+  /// The least and the largest speed.
+  private let slowest: Double
+  private let fastest: Double
+  private let switches: UnsafeMutablePointer<NodeSwitches>
   /// Speed and pitch that the converter has been told.
   private let told: UnsafeMutablePointer<SIMD2<Float>>
 
+  /// - Parameters:
+  ///   - speeds: The least and the largest speed.
+  ///   - switches: Those of the unit, which runs at speed 1 while it is bypassed.
   package init(
-    _ slots: UnsafeMutablePointer<UnitParameterSlot>, isTape: Bool,
-    told: UnsafeMutablePointer<SIMD2<Float>>
+    _ slots: UnsafeMutablePointer<UnitParameterSlot>, isTape: Bool, speeds: ClosedRange<Double>,
+    switches: UnsafeMutablePointer<NodeSwitches>, told: UnsafeMutablePointer<SIMD2<Float>>
   ) {
     unsafe self.slots = slots
     self.isTape = isTape
+    slowest = speeds.lowerBound
+    fastest = speeds.upperBound
+    unsafe self.switches = switches
     unsafe self.told = told
   }
 
-  /// The least and the largest speed.
-  package static var slowest: Double { @_noLocks get { 0.25 } }
-  package static var fastest: Double { @_noLocks get { 4 } }
-
   @_noLocks borrowing func follow(_ setup: UnitSetup) {
-    let values = unsafe SIMD2(slots[0].value, slots[1].value)
+    let isBypassed = unsafe switches.pointee.bypass
+    let values = unsafe isBypassed ? SIMD2(1, 0) : SIMD2(slots[0].value, slots[1].value)
     if unsafe values.x == told.pointee.x && values.y == told.pointee.y { return }
     unsafe told.pointee = values
     let input = unsafe setup.inputs.pointee
     let rates = unsafe input.format.sampleRate / setup.outputs.pointee.format.sampleRate
     let pitch = cue_rt_power(2, Double(values.y) / 1200)
     let speed = Double(values.x) * (isTape ? pitch : 1)
-    let held = min(max(speed, Self.slowest), Self.fastest)
+    let held = min(max(speed, slowest), fastest)
     unsafe cue_rt_set_ratio(input.resampler, held * rates, pitch * rates)
   }
 }

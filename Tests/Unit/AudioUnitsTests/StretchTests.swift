@@ -154,19 +154,22 @@ import Testing
 
   @Test func rendersAllocateNothing() throws {
     try require(cue_probe_works() || isSanitized)
-    var kinds = [UnitKind.varispeed]
+    let speeds: [(Float, Float)] = [(1, 0), (0.25, 2400), (4, -2400), (1.1, 100)]
+    var kinds: [(UnitKind, UInt32, [(Float, Float)])] = [(.varispeed, 0x60, speeds)]
     #if RubberBand
-      kinds.append(.newTimePitch)
+      let all = speeds + [(32, 0), (0.03125, 0), (7, -2400), (0.13, 2400), (14, 300), (0.06, 0)]
+      kinds += [(.newTimePitch, 0x60, all), (.newTimePitch, 0x20, all)]
     #endif
-    for kind in kinds {
+    for (kind, quality, speeds) in kinds {
       let unit = try make(kind)
+      try unit.setQuality(quality)
       try unit.setFormat(planar(2, 44100), .input, 0)
       try unit.setFormat(planar(2, 48000), .output, 0)
       try unit.setCallback(steps, nil, 0)
       try unit.initialize()
-      for (speed, cents) in [(1, 0), (0.25, 2400), (4, -2400), (1.1, 100)] as [(Float, Float)] {
+      for (speed, cents) in speeds {
         expectTrue(unit.set(0, speed) == 0 && unit.set(1, cents) == 0)
-        try expectEqual(countingCalls(unit), 0, "\(kind) at \(speed), \(cents)")
+        try expectEqual(countingCalls(unit), 0, "\(kind) \(quality) at \(speed), \(cents)")
       }
       unit.dispose()
     }

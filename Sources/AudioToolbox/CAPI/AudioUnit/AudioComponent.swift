@@ -12,6 +12,14 @@ private func reference(_ component: UnitComponent) -> AudioComponent? {
   unsafe AudioComponent(bitPattern: UInt(component.number + 1) << 4)
 }
 
+/// Returns a component as the C functions take it.
+package func reference(of component: UnitComponent) -> AudioComponent {
+  guard let reference = unsafe reference(component) else {
+    preconditionFailure("numbers of components are not negative")
+  }
+  return unsafe reference
+}
+
 /// Returns the component that a description means first; nil if there is none.
 package func component(_ description: AudioComponentDescription) -> UnitComponent? {
   ComponentList.shared.next(after: nil, matching: AudioUnits.ComponentDescription(description))

@@ -1,4 +1,4 @@
-import AudioUnits
+package import AudioUnits
 import CAudioToolbox
 import Logging
 import Server
@@ -70,6 +70,9 @@ enum AudioUnitError: PropertyFailure {
     }
   }
 }
+
+/// Returns the result code of the C functions for an error of a unit.
+package func status(of error: UnitError) -> OSStatus { AudioUnitError.unit(error).status }
 
 /// Returns the number of a property, or the four characters of a device's.
 private func propertyName(_ id: UInt32) -> String {

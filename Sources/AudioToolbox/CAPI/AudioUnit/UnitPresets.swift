@@ -1,4 +1,4 @@
-import AudioUnits
+package import AudioUnits
 import CAudioToolbox
 import CoreFoundation
 import Foundation
@@ -85,7 +85,7 @@ extension UnitProperty {
     return words.flatMap { word in unsafe withUnsafeBytes(of: word.bigEndian) { unsafe Array($0) } }
   }
 
-  private static func values(_ data: [UInt8]) -> [UnitSettings.Value]? {
+  fileprivate static func values(_ data: [UInt8]) -> [UnitSettings.Value]? {
     var words = stride(from: 0, to: data.count - data.count % 4, by: 4).map { i in
       data[i..<i + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
     }[...]
@@ -111,8 +111,37 @@ extension UnitProperty {
       unsafe CFGetTypeID(Unmanaged<AnyObject>.fromOpaque(pointer).takeUnretainedValue())
         == CFDictionaryGetTypeID()
     else { throw .unit(.invalidValue("a class info is a dictionary")) }
-    let info = unsafe Unmanaged<CFDictionary>.fromOpaque(pointer).takeUnretainedValue()
-    let description = handle.component.description
+    try handle.restore(unsafe Unmanaged<CFDictionary>.fromOpaque(pointer).takeUnretainedValue())
+  }
+}
+
+extension AudioUnits.Unit {
+  /// Takes over a class info. The unit has a reference.
+  package func restore(classInfo: [String: Any]) throws(UnitError) {
+    do throws(AudioUnitError) {
+      let handle = unsafe try UnitHandles.shared.unit(UnitHandles.shared.reference(of: self))
+      try handle.restore(classInfo as CFDictionary)
+    } catch {
+      if case .unit(let error) = error { throw error }
+      throw .invalidValue(error.reason)
+    }
+  }
+}
+
+extension UnitHandle {
+  /// Takes over a class info.
+  fileprivate func restore(_ info: CFDictionary) throws(AudioUnitError) {
+    if let foreign {
+      let address = unsafe Unmanaged.passUnretained(info).toOpaque()
+      let status = unsafe withUnsafeBytes(of: address) { bytes in
+        unsafe foreign.setProperty(
+          kAudioUnitProperty_ClassInfo, kAudioUnitScope_Global, 0, bytes.baseAddress,
+          UInt32(bytes.count))
+      }
+      if status != noErr { throw .unit(.status(status)) }
+      return
+    }
+    let description = component.description
     for (key, wanted) in [
       (kAUPresetTypeKey, description.type), (kAUPresetSubtypeKey, description.subtype),
       (kAUPresetManufacturerKey, description.manufacturer),
@@ -124,7 +153,9 @@ extension UnitProperty {
         throw .unit(.invalidValue("the class info is that of another component"))
       }
     }
-    guard let bytes = Self.bytes(kAUPresetDataKey, in: info), let values = Self.values(bytes) else {
+    guard let bytes = Self.bytes(kAUPresetDataKey, in: info),
+      let values = UnitProperty.values(bytes)
+    else {
       throw .unit(.invalidValue("the class info has no parameters that can be read"))
     }
     let preset = UnitPreset(

@@ -61,7 +61,7 @@ CF_ENUM(AudioUnitPropertyID) {
   kAudioUnitProperty_FactoryPresets = 24,
   /// UInt32, global, AUConverter, Varispeed, TimePitch and NewTimePitch: how well they convert, 0 to 127, at
   /// first kRenderQuality_High. AUConverter has another grade at each of the values below. TimePitch and
-  /// NewTimePitch have a faster engine below kRenderQuality_High, Varispeed has one grade only. A unit that
+  /// NewTimePitch take less time below kRenderQuality_High, Varispeed has one grade only. A unit that
   /// is initialised begins its input anew.
   kAudioUnitProperty_RenderQuality = 26,
   /// HostCallbackInfo, global. Set for a plugin: it follows the beat and transport that these functions

@@ -1,0 +1,42 @@
+public import AudioToolbox
+import AudioUnits
+import Foundation
+import RealTime
+import Synchronization
+
+/// A node that makes sound.
+open class AVAudioUnitGenerator: AVAudioUnit, AVAudioMixing, MixedNode, @unchecked Sendable {
+  let mixing = MixingSettings()
+  private let isBypassed = Mutex(false)
+
+  override init(_ made: MadeUnit) { super.init(made) }
+
+  /// Creates a generator. Ends the program if there is no such component, or it is none:
+  /// `AVAudioUnit.instantiate` throws instead.
+  public init(audioComponentDescription: AudioComponentDescription) {
+    super.init(
+      MadeUnit(
+        audioComponentDescription, for: "AVAudioUnitGenerator", types: [kAudioUnitType_Generator]))
+  }
+
+  /// The volume at the mixer behind the node, 0 to 1.
+  public var volume: Float {
+    get { mixing.current.volume }
+    set { set { $0.volume = newValue } }
+  }
+
+  /// The pan at the mixer behind the node, -1 to 1.
+  public var pan: Float {
+    get { mixing.current.pan }
+    set { set { $0.pan = newValue } }
+  }
+
+  /// True if the node is silent. The change takes one render.
+  open var bypass: Bool {
+    get { isBypassed.withLock { $0 } }
+    set {
+      isBypassed.withLock { $0 = newValue }
+      unsafe exit.level(ofInput: 0).pointee.fade(out: newValue)
+    }
+  }
+}
