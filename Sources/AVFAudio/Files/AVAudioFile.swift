@@ -33,9 +33,6 @@ open class AVAudioFile: NSObject, @unchecked Sendable {
   private init(_ url: URL, _ open: () throws -> OpenedFile) throws {
     self.url = url
     do {
-      guard url.isFileURL else {
-        throw NSError(NSError.avfaudio, kAudio_BadFilePathError, "\(url): it names no file")
-      }
       let opened = try open()
       fileFormat = opened.fileFormat
       processingFormat = opened.processingFormat

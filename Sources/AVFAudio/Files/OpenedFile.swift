@@ -19,7 +19,16 @@ struct OpenedFile {
 
   /// Opens a file for reading.
   init(reading url: URL, _ common: AVAudioCommonFormat, isInterleaved: Bool) throws {
-    let file = try MediaFiles.open(path: url.path, decodesOthers: true)
+    try Self.checkIsFile(url)
+    try self.init(
+      reading: MediaFiles.open(path: url.path, decodesOthers: true), common,
+      isInterleaved: isInterleaved)
+  }
+
+  /// Takes a file for reading.
+  init(
+    reading file: any MediaFile, _ common: AVAudioCommonFormat, isInterleaved: Bool
+  ) throws {
     let channels = file.format.channels
     let roles = file.decodedChannelRoles.flatMap { $0.count == channels ? $0 : nil }
     let layout = roles.map { ChannelLayout(roles: $0) } ?? ChannelLayout(channels: channels)
@@ -36,6 +45,7 @@ struct OpenedFile {
   init(
     writing url: URL, _ values: [String: Any], _ common: AVAudioCommonFormat, isInterleaved: Bool
   ) throws {
+    try Self.checkIsFile(url)
     let settings = AudioSettings(values)
     let type = try settings.count(AVAudioFileTypeKey)
     guard let container = type.map({ Container(typeID: $0) }) ?? Container(forPath: url.path)
@@ -74,6 +84,11 @@ struct OpenedFile {
     end = .writer(try MediaWriter(file))
   }
 
+  private static func checkIsFile(_ url: URL) throws {
+    if url.isFileURL { return }
+    throw NSError(NSError.avfaudio, kAudio_BadFilePathError, "\(url): it names no file")
+  }
+
   private static func stream(_ format: AVAudioFormat) throws -> StreamFormat {
     guard let stream = format.format?.stream else {
       throw AudioSettings.Fault(reason: "\(format) is no format")
@@ -109,6 +124,13 @@ struct OpenedFile {
 
   /// Returns the error for a program, which names the file.
   static func failure(_ error: any Error, _ url: URL) -> NSError {
+    failure(error, named: url.path)
+  }
+
+  /// Returns the error for a program.
+  ///
+  /// - Parameter name: The name of the file in the error's text.
+  static func failure(_ error: any Error, named name: String) -> NSError {
     let known: ExtAudioFileError
     switch error {
     case let error as ExtAudioFileError: known = error
@@ -121,6 +143,6 @@ struct OpenedFile {
     let reason = known.reason
     return NSError(
       NSError.avfaudio, known.status,
-      reason.contains(url.path) ? reason : "\(url.path): \(reason)")
+      reason.contains(name) ? reason : "\(name): \(reason)")
   }
 }
