@@ -29,10 +29,8 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
   /// Creates an engine without nodes, for the default JACK server.
   public override convenience init() {
     let server = JackServer()
-    let path = commandLine.first?.split(separator: "/").last.map(String.init) ?? ""
     self.init(
-      device: HardwareDevice(
-        server, named: server.name, clientName: path.isEmpty ? "cuejack" : path))
+      device: HardwareDevice(server, named: server.name, clientName: clientName))
   }
 
   /// - Parameter device: No other engine has it.

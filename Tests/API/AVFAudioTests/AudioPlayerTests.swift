@@ -6,8 +6,10 @@ import Testing
 @Suite(.tags(.server), .serialized, .timeLimit(.minutes(2))) struct AudioPlayerTests {
   /// A server, and what is heard there.
   struct Room {
-    let daemon: JackDaemon
+    // It is closed before the server ends: libjack cannot close a client while another one of the process has not
+    // been notified that the server is gone.
     let card: CaptureClient
+    let daemon: JackDaemon
 
     init(period: Int = 1024) throws {
       daemon = try JackDaemon(period: period, playbackPorts: 0, capturePorts: 0)
@@ -311,8 +313,7 @@ import Testing
     }
   }
 
-  /// No client but the one that the players share: libjack cannot close one while another client of the process has not
-  /// been notified that the server is gone.
+  /// There is no client but the one that the players share, because the server is killed.
   @Test func playersGoOnWhenTheServerIsBack() throws {
     let daemon = try JackDaemon(period: 1024)
     let delegates = [Delegate(), Delegate()]
