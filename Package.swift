@@ -170,8 +170,8 @@ let package = Package(
     .target(
       name: "AVFAudio",
       dependencies: [
-        "AudioToolbox", "AudioUnits", "CRealTime", "Codecs", "Files", "Hardware", "PluginHost",
-        "RealTime", "Server", "System", "Timeline",
+        "AudioQueue", "AudioToolbox", "AudioUnits", "CRealTime", "Codecs", "Files", "Hardware",
+        "PluginHost", "RealTime", "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(name: "AVFoundation", dependencies: ["AVFAudio"], swiftSettings: strict),
@@ -220,7 +220,8 @@ let package = Package(
       name: "cuejack-bench",
       dependencies: [
         "AVFAudio", "AudioQueue", "AudioToolbox", "AudioUnits", "CBench", "CJack", "CRealTime",
-        "CTestSupport", "Codecs", "Files", "Graph", "Hardware", "Pictures", "PluginHost", "RealTime", "Server", "System",
+        "CTestSupport", "Codecs", "Files", "Graph", "Hardware", "Pictures", "PluginHost",
+        "RealTime", "Server", "System",
         "TestSupport", "Timeline",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Benchmarks", exclude: ["C"], swiftSettings: relaxed),

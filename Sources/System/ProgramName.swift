@@ -7,3 +7,10 @@ internal import CGlibc
 package let commandLine: [String] = unsafe UnsafeBufferPointer(
   start: CommandLine.unsafeArgv, count: Int(CommandLine.argc)
 ).compactMap { unsafe $0.map { unsafe String(systemName: $0) } }
+
+/// The name of the program's JACK clients: that of its file.
+package var clientName: String {
+  let path = commandLine.first ?? ""
+  let name = path.split(separator: "/").last.map(String.init) ?? ""
+  return name.isEmpty ? "cuejack" : name
+}

@@ -15,11 +15,9 @@ extension AVAudioEngine {
   ///   - jackClientName: The name of the engine's client; nil for that of the program.
   public convenience init(jackServerName: String?, jackClientName: String? = nil) {
     let server = JackServer(named: jackServerName)
-    let path = commandLine.first?.split(separator: "/").last.map(String.init) ?? ""
     self.init(
       device: HardwareDevice(
-        server, named: server.name,
-        clientName: jackClientName ?? (path.isEmpty ? "cuejack" : path)))
+        server, named: server.name, clientName: jackClientName ?? clientName))
   }
 
   /// The name of the engine's client, by which programs such as qjackctl show it. JACK changes a name that another

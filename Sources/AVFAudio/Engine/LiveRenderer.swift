@@ -155,7 +155,8 @@ final class LiveRenderer: Sendable {
 
   /// The unit that the device calls, as the C functions take it; nil if there are too many units.
   var reference: AudioUnit? {
-    unsafe control.withLock { _ in try? unsafe output().reference(of: UnitKind.halOutput.component) }
+    unsafe control.withLock { _ in try? unsafe output().reference(of: UnitKind.halOutput.component)
+    }
   }
 
   private func output() throws -> OutputUnit {

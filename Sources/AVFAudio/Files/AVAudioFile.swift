@@ -33,9 +33,6 @@ open class AVAudioFile: NSObject, @unchecked Sendable {
   private init(_ url: URL, _ open: () throws -> OpenedFile) throws {
     self.url = url
     do {
-      guard url.isFileURL else {
-        throw NSError(NSError.avfaudio, kAudio_BadFilePathError, "\(url): it names no file")
-      }
       let opened = try open()
       fileFormat = opened.fileFormat
       processingFormat = opened.processingFormat
@@ -92,20 +89,21 @@ open class AVAudioFile: NSObject, @unchecked Sendable {
 
   /// Completes and closes the file. Releasing the last reference does the same.
   public func close() {
-    access.withLock { _ in
+    do { try complete() } catch { log.error("AVAudioFile.close: \(error.localizedDescription)") }
+  }
+
+  /// Completes and closes the file, as `close` does.
+  func complete() throws {
+    try call {
       let (file, frames): (any MediaFile, Int64)
       switch state {
       case .closed: return
       case .reading(let reader, let count): (file, frames) = (reader.file, count)
       case .writing(let writer, let count): (file, frames) = (writer.file, count)
       }
-      do {
-        defer { state = .closed(frames: frames) }
-        if case .writing(let writer, _) = state { try writer.finish(through: converter) }
-        try file.close()
-      } catch {
-        log.error("AVAudioFile.close: \(OpenedFile.failure(error, url).localizedDescription)")
-      }
+      defer { state = .closed(frames: frames) }
+      if case .writing(let writer, _) = state { try writer.finish(through: converter) }
+      try file.close()
     }
   }
 

@@ -9,7 +9,8 @@ import Testing
   static let programs =
     [SwiftProgram("recorder", modes: [5]), SwiftProgram("sine", modes: [5])]
     + [
-      "converter", "devices", "engineedits", "extconverter", "graphplayer", "listeners",
+      "converter", "devices", "dictaphone", "engineedits", "extconverter", "graphplayer",
+      "listeners",
       "normalizer", "offline",
       "player", "streamparser", "tap", "transcoder",
     ].map { SwiftProgram($0) }
@@ -160,6 +161,48 @@ import Testing
         let drift = zip(channel, channel.dropFirst(100)).map { abs($1 - $0) }.max()!
         expectTrue(drift <= 1.5 / 32768, "a period of the tone differs by \(drift)")
         expectTrue(abs(channel.max()! - peak) < 0.001)
+      }
+    }
+  }
+
+  @Test(arguments: Kind.allCases) func playersAndRecordersOfTheClassesWork(kind: Kind) throws {
+    try withSound { folder, sound, file, _ in
+      let server = try server(kind)
+      try hear("dictaphone", ["play", file], on: server) { result, recording in
+        let words = String(
+          format: "Playing %.2f seconds: true\nPlayed: true\n", Double(sound[0].count) / 48000)
+        return result.output == words
+          ? difference(heard: recording, sound.scaled(by: 0.5)) : "\(result)"
+      }
+      let tone = try JackPeer.tone(hertz: 480, amplitude: 0.5, on: server)
+      defer { withExtendedLifetime(tone) {} }
+      func check(_ path: String, _ frames: ClosedRange<Int>) throws {
+        let take = try Sounds.sound(of: path)
+        expectTrue(take.count == 2 && frames.contains(take[0].count), "\(take.map(\.count))")
+        for (channel, peak) in zip(take, [Float(0.5), 0.25]) {
+          let heard = channel.dropFirst(12_000).map(abs).max() ?? 0
+          expectTrue(abs(heard - peak) < 0.05, "\(path): \(heard) of \(peak)")
+        }
+      }
+      let whole = folder.appendingPathComponent("whole.m4a").path
+      let result = try run("dictaphone", ["record", whole, "1"], on: server)
+      expectEqual(result.output, "Recording: true\nRecorded: true\n", "\(result)")
+      try check(whole, 48_000...48_000)
+      // The program stops the recorder, or is killed.
+      for (signal, frames) in [(SIGTERM, 72_000...960_000), (SIGKILL, 48_000...960_000)] {
+        let path = folder.appendingPathComponent("\(signal).m4a").path
+        let output = folder.appendingPathComponent("output")
+        let child = try Child(
+          ProgramBuilds.shared.get().build(SwiftProgram("dictaphone")).path, ["record", path],
+          environment: ProcessInfo.processInfo.environment
+            .merging(["LD_LIBRARY_PATH": "", "JACK_NO_START_SERVER": "1"]) { $1 }
+            .merging(server.environment) { $1 }, output: output)
+        try require(waits { text(of: output).contains("Recording: true") })
+        _ = child.wait(seconds: 2.5)
+        child.send(signal: signal)
+        let status = child.wait(seconds: 20)
+        expectTrue(signal == SIGKILL || status == 0, "\(text(of: output))")
+        try check(path, frames)
       }
     }
   }

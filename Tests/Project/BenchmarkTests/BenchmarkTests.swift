@@ -196,6 +196,12 @@ import Testing
       let found = numbers(in: row)
       expectTrue(found.count == 9 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(row)")
     }
+    let engines = try require(report["engines"] as? [[String: Any]])
+    expectEqual(engines.map { $0["players"] as? Int }, [1, 2])
+    for row in engines {
+      let found = numbers(in: row)
+      expectTrue(found.count == 8 && found.allSatisfy { $0.isFinite && $0 >= 0 }, "\(row)")
+    }
 
     let tails = try require(report["tails"] as? [[String: Any]])
     expectEqual(

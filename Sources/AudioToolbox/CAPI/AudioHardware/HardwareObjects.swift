@@ -2,6 +2,7 @@ import CAudioToolbox
 import Hardware
 import Server
 import Synchronization
+import System
 
 /// An audio object.
 enum HardwareObject {
@@ -53,7 +54,7 @@ final class HardwareObjects: Sendable {
       }
       let standard = JackServer()
       let server = name == standard.name ? standard : JackServer(named: name)
-      let device = HardwareDevice(server, named: name, clientName: QueueHandle.programName)
+      let device = HardwareDevice(server, named: name, clientName: clientName)
       devices.append(device)
       return (device, devices.count - 1, true)
     }

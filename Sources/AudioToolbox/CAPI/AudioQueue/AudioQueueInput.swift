@@ -4,6 +4,7 @@ import Codecs
 public import Dispatch
 import RealTime
 import Server
+import System
 
 // The recording functions of AudioQueue.h.
 
@@ -26,7 +27,7 @@ extension QueueHandle {
     format.sampleRate = description.mSampleRate
     // The closures look the handle up: a captured object would be a reference cycle.
     let queue = try InputQueue(
-      format, options: InputQueue.Options(clientName: programName),
+      format, options: InputQueue.Options(clientName: clientName),
       server: JackServer(), callingBackOn: executor,
       InputQueue.Handlers(
         bufferDone: { queue, recording in

@@ -1,4 +1,4 @@
-import AudioQueue
+package import AudioQueue
 import CAudioToolbox
 import Logging
 
@@ -7,7 +7,7 @@ extension QueueError: PropertyFailure {
     .invalidPropertySize
   }
 
-  var reason: String {
+  package var reason: String {
     switch self {
     case .badArgument(let reason): reason
     case .cannotStart(let error): "\(error)"

@@ -5,6 +5,7 @@ import Glibc
 import RealTime
 import Server
 import Synchronization
+import System
 
 /// The object behind an `AudioQueueRef`: a queue and the state that only the C API needs.
 @safe
@@ -105,7 +106,7 @@ final class QueueHandle: @unchecked Sendable {
     // The closures look the handle up: a captured object would be a reference cycle.
     let queue = try OutputQueue(
       format,
-      options: OutputQueue.Options(clientName: Self.programName),
+      options: OutputQueue.Options(clientName: clientName),
       server: JackServer(), callingBackOn: executor,
       OutputQueue.Handlers(
         bufferDone: { _, id in
@@ -128,13 +129,6 @@ final class QueueHandle: @unchecked Sendable {
     state.withLock { state in
       for header in state.headers.values { header.free() }
     }
-  }
-
-  /// The client name: the program's name.
-  static var programName: String {
-    let path = CommandLine.arguments.first ?? ""
-    let name = path.split(separator: "/").last.map(String.init) ?? ""
-    return name.isEmpty ? "cuejack" : name
   }
 
   // MARK: Buffers

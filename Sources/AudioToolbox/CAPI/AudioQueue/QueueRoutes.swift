@@ -4,6 +4,7 @@ import CAudioToolbox
 import RealTime
 import Server
 import Synchronization
+import System
 
 /// The ways of queues through units.
 final class QueueRoutes: Sendable {
@@ -75,7 +76,7 @@ final class QueueRoutes: Sendable {
       let graph = try translatingErrors { () throws(EffectError) in
         if let key, let known = state.withLock({ $0.graphs[key] }) { return known }
         return try EffectGraph(
-          on: JackServer(), named: QueueHandle.programName, channels: channels, mixer: mixer)
+          on: JackServer(), named: clientName, channels: channels, mixer: mixer)
       }
       let strip = try translatingErrors { () throws(EffectError) in
         do throws(EffectError) {

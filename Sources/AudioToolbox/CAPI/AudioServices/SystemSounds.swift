@@ -159,7 +159,7 @@ final class SystemSounds: Sendable {
   ) throws(QueueError) {
     let queue = try OutputQueue(
       sound.format,
-      options: OutputQueue.Options(clientName: "\(QueueHandle.programName)-sounds"),
+      options: OutputQueue.Options(clientName: "\(clientName)-sounds"),
       server: JackServer(), callingBackOn: .ownThread,
       OutputQueue.Handlers(
         bufferDone: { _, _ in },
