@@ -43,7 +43,8 @@ struct EngineCost: Row {
 
   /// Kilobytes that this process has in memory.
   private static var memory: Double {
-    residentKilobytes(of: ProcessInfo.processInfo.processIdentifier) ?? 0
+    text(of: URL(fileURLWithPath: "/proc/self/status"))
+      .firstMatch(of: #/VmRSS:\s*(\d+) kB/#).flatMap { Double($0.output.1) } ?? 0
   }
 
   static func head(_ effort: Effort) -> [String] {
@@ -105,19 +106,15 @@ private final class PlayersOfEngine {
 private final class PlayersAsUnits {
   private let mixer: AudioUnits.Unit
   private let players: [PlayerUnit]
-  private let slice: BufferMemory
-  private let output: BufferMemory
+  private let slice = MonoBuffer(frames: 480_000)
+  private let output = MonoBuffer(frames: EngineCost.period)
   private var time = cue_time_stamp()
 
   init(_ count: Int) throws {
     guard let format = BusFormat.planar(channels: 1, sampleRate: 48000) else {
       preconditionFailure("mono is a format")
     }
-    slice = BufferMemory(format, capacity: 480_000)
-    slice.reset(frames: 480_000)
-    let samples = cue_rt_buffers(slice.list)[0].data!.assumingMemoryBound(to: Float.self)
-    for i in 0..<480_000 { samples[i] = 1 / Float(count) }
-    output = BufferMemory(format, capacity: EngineCost.period)
+    slice.samples.update(repeating: 1 / Float(count), count: slice.frames)
     time.flags = UInt32(cue_time_has_sample)
     func make(_ kind: UnitKind) throws -> AudioUnits.Unit {
       try kind.make(on: { preconditionFailure("it is on no device") })
@@ -138,7 +135,7 @@ private final class PlayersAsUnits {
     try mixer.setFormat(format, .output, 0)
     for unit in players + [mixer] { try unit.initialize() }
     for player in players {
-      for _ in 0..<1000 { try player.play(slice.list, frames: 480_000, start: nil) { _ in } }
+      for _ in 0..<1000 { try player.play(slice.list, frames: slice.frames, start: nil) { _ in } }
       try player.start(.nextRender)
     }
   }
@@ -148,7 +145,7 @@ private final class PlayersAsUnits {
   /// Renders a number of cycles.
   func cycle(_ count: Int) {
     for _ in 0..<count {
-      output.reset(frames: EngineCost.period)
+      output.reset()
       var flags: UInt32 = 0
       _ = mixer.render.pointee.render(
         &flags, &time, bus: 0, frames: EngineCost.period, output.list)
@@ -157,7 +154,30 @@ private final class PlayersAsUnits {
   }
 
   /// A sample of the latest cycle.
-  var last: Float {
-    cue_rt_buffers(output.list)[0].data!.assumingMemoryBound(to: Float.self)[EngineCost.period - 1]
+  var last: Float { output.samples[EngineCost.period - 1] }
+}
+
+/// A list of one buffer of floats.
+private final class MonoBuffer {
+  let frames: Int
+  let list = UnsafeMutablePointer<cue_buffer_list>.allocate(capacity: 1)
+  let samples: UnsafeMutablePointer<Float>
+
+  init(frames: Int) {
+    self.frames = frames
+    samples = .allocate(capacity: frames)
+    samples.initialize(repeating: 0, count: frames)
+    reset()
+  }
+
+  deinit {
+    samples.deallocate()
+    list.deallocate()
+  }
+
+  /// Lets the list have the whole buffer.
+  func reset() {
+    list.pointee.count = 1
+    cue_rt_buffers(list)[0] = cue_buffer(channels: 1, bytes: UInt32(4 * frames), data: samples)
   }
 }
