@@ -60,4 +60,30 @@ extension HardwareDevice {
         input: new.inputLatency, output: new.outputLatency, sampleRate: new.sampleRate)
     }
   }
+
+  /// The name of the client, or the one that the next client asks for.
+  package var clientName: String {
+    state.withLock { $0.device?.client.name ?? $0.clientName }
+  }
+
+  /// Sets the name that the next client asks for.
+  ///
+  /// - Returns: False if the present client is needed, and keeps its name.
+  package func setClientName(_ name: String) -> Bool {
+    closeIfUnused()
+    return state.withLock { state in
+      if state.device == nil { state.clientName = name }
+      return state.device == nil
+    }
+  }
+
+  /// The names of the client's ports, with its own: those that record, and those that play.
+  package var portNames: (inputs: [String], outputs: [String]) {
+    state.withLock { state in
+      guard let client = state.device?.client.name else { return ([], []) }
+      return (
+        state.ports.inputs.map { "\(client):\($0)" }, state.ports.outputs.map { "\(client):\($0)" }
+      )
+    }
+  }
 }

@@ -1,12 +1,12 @@
 import CRealTime
 import Dispatch
 import Glibc
-import Graph
+package import Graph
 import Logging
 import RealTime
 package import Server
 import Synchronization
-import System
+package import System
 
 /// A server as a device: its facts, and the I/O functions that its cycles call. Any thread that is not
 /// real time; `start` and `stop` of a function on the process thread, too.
@@ -60,6 +60,9 @@ package final class HardwareDevice: Sendable {
   let running = Atomic<Int>(0)
   /// Set once the log has told why an output unit is silent, until a function starts.
   let hasToldLoss = Atomic<Bool>(false)
+
+  /// Returns what `cuejack graph` shows in the place of the functions; nil for a node that stands for them.
+  package let interior = Hook<@Sendable () -> GraphInterior?>()
 
   /// Seconds after which a client that nothing needs is closed.
   private static let idleSeconds = 10.0
@@ -176,32 +179,6 @@ package final class HardwareDevice: Sendable {
         return state.device
       }
       device?.letGo()
-    }
-  }
-
-  /// The name of the client, or the one that the next client asks for.
-  package var clientName: String {
-    state.withLock { $0.device?.client.name ?? $0.clientName }
-  }
-
-  /// Sets the name that the next client asks for.
-  ///
-  /// - Returns: False if the present client is needed, and keeps its name.
-  package func setClientName(_ name: String) -> Bool {
-    closeIfUnused()
-    return state.withLock { state in
-      if state.device == nil { state.clientName = name }
-      return state.device == nil
-    }
-  }
-
-  /// The names of the client's ports, with its own: those that record, and those that play.
-  package var portNames: (inputs: [String], outputs: [String]) {
-    state.withLock { state in
-      guard let client = state.device?.client.name else { return ([], []) }
-      return (
-        state.ports.inputs.map { "\(client):\($0)" }, state.ports.outputs.map { "\(client):\($0)" }
-      )
     }
   }
 
@@ -465,7 +442,8 @@ package final class HardwareDevice: Sendable {
       named: "I/O", inputs: facts.inputs, outputs: facts.outputs, runsUnheard: true,
       cue_node(
         run: { unsafe runIOCycle($0, $1) }, context: UnsafeMutableRawPointer(memory.cycle),
-        prefetched_bytes: 0), keeping: memory)
+        prefetched_bytes: 0), keeping: memory,
+      showing: { [weak self] in self?.interior.function?() })
     let id = try graph.add(node)
     state.withLock { state in
       state.memory = memory

@@ -36,6 +36,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     live = LiveRenderer(device)
     super.init()
     live.whenChanged { [weak self] in self?.cardChanged($0) }
+    device.interior.set { [weak self] in self?.interior }
   }
 
   deinit {

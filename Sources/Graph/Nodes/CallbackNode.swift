@@ -10,6 +10,7 @@ package final class CallbackNode: GraphNode, @unchecked Sendable {
   package let processor: cue_node
   /// The object that owns the function's context.
   private let owner: AnyObject?
+  private let interior: (@Sendable () -> GraphInterior?)?
 
   /// - Parameters:
   ///   - inputs: Channels that the function reads; none for a source.
@@ -20,9 +21,11 @@ package final class CallbackNode: GraphNode, @unchecked Sendable {
   ///   - processor: The function, called for each block of each cycle, and its context. It must not
   ///     allocate, lock or make a system call.
   ///   - owner: The owner of the context, retained for as long as a cycle may call the function.
+  ///   - interior: Returns what reports show in the node's place; nil for the node. Any thread.
   package init(
     named name: String, inputs: Int = 0, outputs: Int, eventInputs: Int = 0, latencyFrames: Int = 0,
-    runsUnheard: Bool = false, _ processor: cue_node, keeping owner: AnyObject? = nil
+    runsUnheard: Bool = false, _ processor: cue_node, keeping owner: AnyObject? = nil,
+    showing interior: (@Sendable () -> GraphInterior?)? = nil
   ) {
     self.name = name
     self.inputs = inputs
@@ -32,6 +35,13 @@ package final class CallbackNode: GraphNode, @unchecked Sendable {
     self.runsUnheard = runsUnheard
     unsafe self.processor = unsafe processor
     self.owner = owner
+    self.interior = interior
+  }
+
+  package var details: NodeDetails {
+    var details = NodeDetails()
+    details.interior = interior?()
+    return details
   }
 
   package func prepare(sampleRate: Double, maximumFrames: Int) {}

@@ -6,6 +6,8 @@ package struct NodeDetails: Sendable {
   package var inputs, outputs, eventInputs, eventOutputs: [String]
   /// The current values of the control inputs, followed by the control outputs.
   package var controls: [GraphReport.Control]
+  /// What is shown in the node's place; nil for the node itself.
+  var interior: GraphInterior?
 
   package init(
     uri: String? = nil, inputs: [String] = [], outputs: [String] = [], eventInputs: [String] = [],

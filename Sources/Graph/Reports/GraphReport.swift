@@ -139,6 +139,9 @@ extension Graph {
     }
     var wires: [GraphReport.Wire] = []
     for (wire, gain) in wiring.sortedWires { wires.append(Self.wire(wire, gain, wiring, plan)) }
+    for (id, item) in wiring.items {
+      item.slot.node?.details.interior?.open(id.number, in: &nodes, &wires)
+    }
     var longest = 0
     for node in nodes where node.kind == .jackOutputs { longest = max(longest, node.arrivalFrames) }
     let program = URL(fileURLWithPath: CommandLine.arguments.first ?? "")

@@ -250,6 +250,40 @@ import Testing
     try expectEqual(failure { try engine.inputNode.setVoiceProcessingEnabled(true) }.code, -10879)
   }
 
+  /// `cuejack graph` shows the nodes of an engine in the place of its client's.
+  @Test func theNodesOfAnEngineAreShown() throws {
+    let daemon = try JackDaemon(period: 256)
+    let engine = AVAudioEngine(jackServerName: daemon.name, jackClientName: "shown")
+    let player = AVAudioPlayerNode()
+    let equalizer = AVAudioUnitEQ(numberOfBands: 1)
+    engine.attach(player)
+    engine.attach(equalizer)
+    engine.connect(player, to: equalizer, format: .standard(48000, 1))
+    engine.connect(equalizer, to: engine.mainMixerNode, format: .standard(48000, 1))
+    engine.connect(engine.inputNode, to: engine.mainMixerNode, format: nil)
+    engine.inputNode.volume = 0.5
+    try engine.start()
+    let shown = try run(
+      builtProduct(named: "cuejack").path, ["graph", "--server", daemon.name, "shown"])
+    expectEqual(shown.status, 0, "\(shown)")
+    let lines = shown.output.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+    for line in [
+      "AVAudioPlayerNode: node, 0 in, 1 out", "\(equalizer.name): node, 1 in, 1 out",
+      "AVAudioInputNode: node, 2 in, 2 out", "AVAudioMixerNode: node, 3 in, 2 out",
+      "AVAudioOutputNode: node, 2 in, 2 out",
+    ] {
+      expectTrue(lines.contains { $0.hasSuffix(line) }, "\(line) in\n\(shown.output)")
+    }
+    let number = lines.compactMap { $0.wholeMatch(of: /(\d+) AVAudioOutputNode:.*/)?.output.1 }
+    for wire in [
+      "out_1 ← AVAudioOutputNode (\(number.first ?? "")) 1", "out_1 → system:playback_1",
+    ] {
+      expectTrue(lines.contains(wire), "\(wire) in\n\(shown.output)")
+    }
+    expectTrue(lines.contains { $0.hasPrefix("1.1 ← AVAudioInputNode") && $0.hasSuffix("× 0.5") })
+    engine.stop()
+  }
+
   private static var devices: [AudioDeviceID] {
     var address = AudioObjectPropertyAddress(
       mSelector: kAudioHardwarePropertyDevices, mScope: kAudioObjectPropertyScopeGlobal,
