@@ -65,8 +65,8 @@ open class AVAudioPlayer: NSObject, @unchecked Sendable {
   /// The clients that players have opened, by the device that was asked for.
   private static let clients = Mutex<[String: String]>([:])
 
-  private init(_ url: URL?, _ data: Data?) throws {
-    sound = try PlayerSound(url, data)
+  private init(_ url: URL?, _ data: Data?, _ sound: PlayerSound) {
+    self.sound = sound
     self.url = url
     self.data = data
   }
@@ -80,20 +80,25 @@ open class AVAudioPlayer: NSObject, @unchecked Sendable {
 
   // MARK: Opening
 
+  /// Creates a player of no sound, which cannot play, for programs that replace it later.
+  public override convenience init() { self.init(nil, nil, PlayerSound()) }
+
   /// Opens a file of any format that `AVAudioFile` reads.
-  public convenience init(contentsOf url: URL) throws { try self.init(url, nil) }
+  public convenience init(contentsOf url: URL) throws {
+    self.init(url, nil, try PlayerSound(url, nil))
+  }
 
   /// Opens a file. Its content tells the type, whatever the hint.
   public convenience init(contentsOf url: URL, fileTypeHint utiString: String?) throws {
-    try self.init(url, nil)
+    try self.init(contentsOf: url)
   }
 
   /// Opens a sound file in memory.
-  public convenience init(data: Data) throws { try self.init(nil, data) }
+  public convenience init(data: Data) throws { self.init(nil, data, try PlayerSound(nil, data)) }
 
   /// Opens a sound file in memory. Its content tells the type, whatever the hint.
   public convenience init(data: Data, fileTypeHint utiString: String?) throws {
-    try self.init(nil, data)
+    try self.init(data: data)
   }
 
   /// The format of the sound in the file.
@@ -196,6 +201,7 @@ open class AVAudioPlayer: NSObject, @unchecked Sendable {
 
   private func prepare(_ state: inout State) throws {
     guard state.phase == .idle else { return }
+    guard sound.isThere else { throw AudioQueueError(kAudio_ParamError) }
     let queue = try open(&state)
     try queue.setValue(state.enablesRate, of: .timePitch)
     state.hasRate = state.enablesRate

@@ -84,6 +84,13 @@ open class AVAudioRecorder: NSObject, @unchecked Sendable {
     self.settings = settings.merging(format.settings) { given, _ in given }
   }
 
+  /// Creates a recorder to no file, which cannot record, for programs that replace it later.
+  public override init() {
+    url = URL(fileURLWithPath: "/")
+    format = .fallback
+    settings = [:]
+  }
+
   /// Creates a recorder of a format.
   public convenience init(url: URL, format: AVAudioFormat) throws {
     try self.init(url: url, settings: format.settings)

@@ -30,11 +30,21 @@ final class PlayerSound: @unchecked Sendable {
     var failure: NSError?
   }
   private let state = Mutex(State())
-  /// Used by the reading thread alone.
-  private let reader: MediaReader
-  private let converter: StreamConverter
+  /// Nil for no sound at all. Used by the reading thread alone.
+  private let source: (reader: MediaReader, converter: StreamConverter)?
   private let samples: PCMFormat
   private var hasToldMissing = false
+
+  /// Creates a sound of no file.
+  init() {
+    name = "no sound"
+    format = .fallback
+    channels = Int(format.channelCount)
+    samples = PCMFormat(
+      sampleRate: format.sampleRate, channels: channels, kind: .float, bitsPerSample: 32)
+    source = nil
+    frames = 0
+  }
 
   /// Opens a file, or one in memory.
   init(_ url: URL?, _ data: Data?) throws {
@@ -52,9 +62,8 @@ final class PlayerSound: @unchecked Sendable {
         }
       guard case .reader(let reader) = opened.end, case .pcm(let samples) = opened.converter.output
       else { throw AudioSettings.Fault(reason: "the sound cannot be read") }
-      self.reader = reader
+      source = (reader, opened.converter)
       self.samples = samples
-      converter = opened.converter
       format = opened.fileFormat
       channels = samples.channels
       frames = try reader.frameCount
@@ -64,6 +73,8 @@ final class PlayerSound: @unchecked Sendable {
   }
 
   var sampleRate: Double { samples.sampleRate }
+  /// False for a sound of no file.
+  var isThere: Bool { source != nil }
 
   /// The reason why the present run ends before the sound does; nil if there is none.
   var failure: NSError? { state.withLock { $0.failure } }
@@ -98,25 +109,27 @@ final class PlayerSound: @unchecked Sendable {
   /// - Parameter frame: Frames of the run that were read before.
   func read(_ frame: Int, _ output: inout OutputSpan<Float>) {
     let (first, isOver) = state.withLock { ($0.first, $0.isOver) }
-    if isOver { return }
+    guard !isOver, let (reader, converter) = source else { return }
     if frame == 0 { reader.seek(to: first) }
     unsafe output.withUnsafeMutableBufferPointer { buffer, count in
       guard let start = buffer.baseAddress,
         let memory = unsafe SampleBuffers(samples, at: [UnsafeMutableRawPointer(start)])
       else { return }
       var sink = StreamConverter.Sink.frames(memory, room: buffer.count / channels)
-      read(into: &sink)
+      read(into: &sink, reader, converter)
       count = sink.count * channels
     }
   }
 
-  private func read(into sink: inout StreamConverter.Sink) {
+  private func read(
+    into sink: inout StreamConverter.Sink, _ reader: MediaReader, _ converter: StreamConverter
+  ) {
     do {
       var before = sink.count
       var isWhole = false
       while true {
         try reader.read(&sink, through: converter)
-        tellMissing()
+        tellMissing(reader)
         if sink.isFull { return }
         // A file from which nothing comes is not read without an end.
         if isWhole, sink.count == before { return end(nil) }
@@ -150,7 +163,7 @@ final class PlayerSound: @unchecked Sendable {
     }
   }
 
-  private func tellMissing() {
+  private func tellMissing(_ reader: MediaReader) {
     guard !hasToldMissing, let words = reader.missing.words(sampleRate: sampleRate) else { return }
     hasToldMissing = true
     log.warning("AVAudioPlayer: \(name): \(words)")

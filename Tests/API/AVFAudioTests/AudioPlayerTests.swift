@@ -96,7 +96,7 @@ import Testing
         let data = try Data(contentsOf: url)
         for player in try [
           AVAudioPlayer(contentsOf: url),
-          AVAudioPlayer(contentsOf: url, fileTypeHint: "public.mp3"),
+          AVAudioPlayer(contentsOf: url, fileTypeHint: AVFileType.mp3.rawValue),
           AVAudioPlayer(data: data), AVAudioPlayer(data: data, fileTypeHint: nil),
         ] {
           expectEqual(player.duration, 30_001.0 / 48000)
@@ -304,6 +304,8 @@ import Testing
       expectTrue(
         try failure { _ = try AVAudioPlayer(contentsOf: require(URL(string: "http://a.b/c"))) }
           .localizedDescription.contains("http://a.b/c"))
+      let none = AVAudioPlayer()
+      expectTrue(!none.play() && none.duration == 0 && none.currentTime == 0 && none.url == nil)
       try Self.write([[0.5]], to: url)
       let player = try AVAudioPlayer(contentsOf: url)
       player.currentDevice = "jack:cuejack-none"

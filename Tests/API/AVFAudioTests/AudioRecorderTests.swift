@@ -209,6 +209,7 @@ import Testing
             && error.localizedDescription.contains(url.path), "\(error)")
         expectTrue(!FileManager.default.fileExists(atPath: url.path))
       }
+      expectTrue(!AVAudioRecorder().record())
       try AudioPlayerTests.write([[0.5]], to: url)
       let recorder = try AVAudioRecorder(url: url, format: .shorts())
       expectEqual(recorder.format, .shorts())

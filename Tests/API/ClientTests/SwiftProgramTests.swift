@@ -180,7 +180,7 @@ import Testing
         expectTrue(take.count == 2 && frames.contains(take[0].count), "\(take.map(\.count))")
         for (channel, peak) in zip(take, [Float(0.5), 0.25]) {
           let heard = channel.dropFirst(12_000).map(abs).max() ?? 0
-          expectTrue(abs(heard - peak) < 0.02, "\(path): \(heard) of \(peak)")
+          expectTrue(abs(heard - peak) < 0.05, "\(path): \(heard) of \(peak)")
         }
       }
       let whole = folder.appendingPathComponent("whole.m4a").path
@@ -188,7 +188,7 @@ import Testing
       expectEqual(result.output, "Recording: true\nRecorded: true\n", "\(result)")
       try check(whole, 48_000...48_000)
       // The program stops the recorder, or is killed.
-      for (signal, frames) in [(SIGTERM, 96_000...960_000), (SIGKILL, 60_000...960_000)] {
+      for (signal, frames) in [(SIGTERM, 72_000...960_000), (SIGKILL, 48_000...960_000)] {
         let path = folder.appendingPathComponent("\(signal).m4a").path
         let output = folder.appendingPathComponent("output")
         let child = try Child(

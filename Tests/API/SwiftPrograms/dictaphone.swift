@@ -27,7 +27,7 @@ final class Dictaphone: NSObject, AVAudioRecorderDelegate, AVAudioPlayerDelegate
     let isRecording =
       if let seconds { recorder?.record(forDuration: seconds) } else { recorder?.record() }
     print("Recording: \(isRecording == true)")
-    fflush(stdout)
+    fflush(nil)
   }
 
   func stop() { recorder?.stop() }
