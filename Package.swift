@@ -170,7 +170,8 @@ let package = Package(
     .target(
       name: "AVFAudio",
       dependencies: [
-        "AudioQueue", "AudioToolbox", "AudioUnits", "CRealTime", "Codecs", "Files", "Hardware", "RealTime",
+        "AudioQueue", "AudioToolbox", "AudioUnits", "CRealTime", "Codecs", "Files", "Hardware",
+        "RealTime",
         "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
