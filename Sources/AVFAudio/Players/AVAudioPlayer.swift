@@ -303,8 +303,8 @@ open class AVAudioPlayer: NSObject, @unchecked Sendable {
     set {
       state.withLock { state in
         state.loops = newValue
-        if state.phase == .idle || sound.setLoops(newValue) { return }
-        moveRun(&state, to: position(state))
+        let isReading = state.phase != .prepared && sound.setLoops(newValue)
+        if state.phase != .idle, !isReading { moveRun(&state, to: position(state)) }
       }
     }
   }

@@ -145,6 +145,8 @@ import Testing
     let room = try Room()
     let sound = sound(1000)
     let player = try room.player(sound)
+    // The number before `play` counts, not that of the preparation.
+    player.numberOfLoops = -1
     expectTrue(player.prepareToPlay())
     player.numberOfLoops = 20
     try play(player)
