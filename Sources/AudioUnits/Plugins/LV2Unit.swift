@@ -334,17 +334,39 @@ package final class LV2Unit: Unit, @unchecked Sendable {
 
   /// The plugin's state in LV2's format.
   override package func pluginState() throws(UnitError) -> String? {
+    try withPlugin { plugin throws(HostError) in try plugin.capture().text }
+  }
+
+  override package func restore(pluginState text: String) throws(UnitError) {
+    try restore { world throws(HostError) in try PluginState(text: text, world: world) }
+  }
+
+  /// Saves the plugin's state in LV2's format to a folder of its own, with the files that it has.
+  package func saveState(to folder: String) throws(UnitError) {
+    try withPlugin { plugin throws(HostError) in try plugin.save(to: folder) }
+  }
+
+  /// Takes over the state in a folder.
+  package func restoreState(from folder: String) throws(UnitError) {
+    try restore { world throws(HostError) in try PluginState(folder: folder, world: world) }
+  }
+
+  private func withPlugin<Result>(_ body: (any HostedPlugin) throws(HostError) -> Result)
+    throws(UnitError) -> Result
+  {
     if host.withLock({ $0.memory == nil }) { try makeInstances() }
-    guard let memory = host.withLock({ $0.memory }) else { return nil }
-    do throws(HostError) { return try memory.instances[0].capture().text } catch {
+    guard let memory = host.withLock({ $0.memory }) else {
+      preconditionFailure("makeInstances makes them")
+    }
+    do throws(HostError) { return try body(memory.instances[0]) } catch {
       throw .invalidValue("\(error)")
     }
   }
 
-  override package func restore(pluginState text: String) throws(UnitError) {
+  private func restore(_ read: (World) throws(HostError) -> PluginState) throws(UnitError) {
     let state: PluginState
     do throws(HostError) {
-      state = try PluginState(text: text, world: world)
+      state = try read(world)
       guard state.plugin == plugin.uri else {
         throw .stateOfAnother(plugin: plugin.uri, other: state.plugin)
       }
