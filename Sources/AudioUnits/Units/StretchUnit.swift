@@ -88,8 +88,7 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
       else { throw failure }
       owner = resampler
       unsafe call = unsafe resampler.realTimeCall
-      guard let frames = Self.delayFrames(upTo: max(1, fastest * rates)) else { throw failure }
-      delay = { frames / rates }
+      delay = { unsafe Self.delayFrames(resampler.realTimeCall, shape) ?? 0 }
     } else {
       #if RubberBand
         guard
@@ -118,20 +117,34 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
 }
 
 extension StretchConverter {
-  /// Returns the delay of a tape in frames of its input: soxr does not tell the delay of a variable ratio.
-  private static func delayFrames(upTo ratio: Double) -> Double? {
-    let count = 4096
-    let (input, output) = (
-      Planes(channels: 1, capacity: count), Planes(channels: 1, capacity: count)
-    )
-    // A step in the middle.
-    for frame in count / 2..<count { unsafe input.pointers()[0][frame] = 1 }
-    guard let resampler = Resampler(variableUpTo: ratio, channels: 1),
-      let (_, given) = try? unsafe resampler.process(
-        input.pointers(), frames: count, into: output.pointers(), room: count),
-      let end = (0..<given).first(where: { unsafe output.pointers()[0][$0] >= 0.5 })
-    else { return nil }
-    return Double(end - count / 2)
+  /// Returns the delay of a tape in frames of its output at speed 1, or nil if none is found: soxr does not tell it. Gives
+  /// the tape a step, and then silence.
+  fileprivate static func delayFrames(_ tape: cue_resampler, _ shape: BusShape) -> Double? {
+    let channels = shape.format.channels
+    let count = UnitSetup.framesToResample
+    let input = Planes(channels: channels, capacity: count)
+    let output = Planes(channels: channels, capacity: shape.frames)
+    var made = 0
+    var delay: Double?
+    for level in [1, 0] as [Float] {
+      for channel in 0..<channels {
+        unsafe input.pointers()[channel].update(repeating: level, count: count)
+      }
+      for _ in 0..<256 {
+        var left = count
+        for _ in 0..<1024 where left > 0 {
+          var (taken, given): (UInt32, UInt32) = (0, 0)
+          unsafe cue_rt_resample(
+            tape, input.pointers(), UInt32(left), &taken, output.pointers(), UInt32(shape.frames),
+            &given)
+          left -= Int(taken)
+          let end = (0..<Int(given)).first { unsafe output.pointers()[0][$0] >= 0.5 }
+          if delay == nil, let end { delay = Double(made + end) }
+          made += Int(given)
+        }
+      }
+    }
+    return delay
   }
 }
 
