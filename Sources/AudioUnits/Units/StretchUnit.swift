@@ -80,15 +80,29 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
     let failure = UnitError.formatNotSupported(
       "there is no change of speed from \(shape.format.sampleRate) to \(shape.rate) Hz")
     guard shape.isConvertible else { throw failure }
-    let delay: () -> Double
+    /// Gives a converter silence at all extremes.
+    ///
+    /// - Returns: The longest sound in seconds that it collects.
+    func prepare(_ call: cue_resampler) throws(UnitError) -> Double {
+      var longest = 0.0
+      for (speed, pitch) in [(fastest, 4), (slowest, 0.25), (fastest, 0.25), (1, 1.0)] {
+        unsafe cue_rt_set_ratio(call, speed * rates, pitch * rates)
+        guard let burst = unsafe warmUp(call, shape) else { throw failure }
+        longest = max(longest, burst)
+      }
+      return longest
+    }
     if isTape {
-      guard
-        let resampler = Resampler(
-          variableUpTo: max(1, fastest * rates), channels: channels)
+      let most = max(1, fastest * rates)
+      // The delay is measured with another one: what it gets changes when memory is allocated.
+      guard let resampler = Resampler(variableUpTo: most, channels: channels),
+        let other = Resampler(variableUpTo: most, channels: channels)
       else { throw failure }
       owner = resampler
       unsafe call = unsafe resampler.realTimeCall
-      delay = { unsafe Self.delayFrames(resampler.realTimeCall, shape) ?? 0 }
+      burstSeconds = try unsafe prepare(call)
+      _ = try unsafe prepare(other.realTimeCall)
+      delaySeconds = unsafe Self.delayFrames(other.realTimeCall, shape) / shape.rate
     } else {
       #if RubberBand
         guard
@@ -98,53 +112,47 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
         else { throw failure }
         owner = stream
         unsafe call = unsafe stream.realTimeCall
-        delay = { Double(stream.delayFrames) }
+        burstSeconds = try unsafe prepare(call)
+        delaySeconds = unsafe Self.delayFrames(call, shape) / shape.rate
       #else
         throw failure
       #endif
     }
-    var bursts: [Double] = []
-    for (speed, pitch) in [
-      (fastest, 4), (slowest, 0.25), (fastest, 0.25), (1, 1.0),
-    ] {
-      unsafe cue_rt_set_ratio(call, speed * rates, pitch * rates)
-      guard let burst = unsafe warmUp(call, shape) else { throw failure }
-      bursts.append(burst)
-    }
-    burstSeconds = bursts.max()!
-    delaySeconds = delay() / shape.rate
   }
 }
 
 extension StretchConverter {
-  /// Returns the delay of a tape in frames of its output at speed 1, or nil if none is found: soxr does not tell it. Gives
-  /// the tape a step, and then silence.
-  fileprivate static func delayFrames(_ tape: cue_resampler, _ shape: BusShape) -> Double? {
-    let channels = shape.format.channels
+  /// Returns the delay of a converter at speed 1, in frames of its output: that of the energy of a tone. What it has
+  /// collected before is a part of that, which neither soxr nor Rubber Band tells.
+  fileprivate static func delayFrames(_ call: cue_resampler, _ shape: BusShape) -> Double {
     let count = UnitSetup.framesToResample
-    let input = Planes(channels: channels, capacity: count)
-    let output = Planes(channels: channels, capacity: shape.frames)
+    let input = Planes(channels: shape.format.channels, capacity: count)
+    let output = Planes(channels: shape.format.channels, capacity: shape.frames)
+    let toneParts = 32
     var made = 0
-    var delay: Double?
-    for level in [1, 0] as [Float] {
-      for channel in 0..<channels {
-        unsafe input.pointers()[channel].update(repeating: level, count: count)
+    var (power, moment) = (0.0, 0.0)
+    for part in 0..<256 {
+      for frame in 0..<count {
+        let sample = sin(Double(frame) * .pi / 8)
+        unsafe input.pointers()[0][frame] = part < toneParts ? Float(sample) : 0
       }
-      for _ in 0..<256 {
-        var left = count
-        for _ in 0..<1024 where left > 0 {
-          var (taken, given): (UInt32, UInt32) = (0, 0)
-          unsafe cue_rt_resample(
-            tape, input.pointers(), UInt32(left), &taken, output.pointers(), UInt32(shape.frames),
-            &given)
-          left -= Int(taken)
-          let end = (0..<Int(given)).first { unsafe output.pointers()[0][$0] >= 0.5 }
-          if delay == nil, let end { delay = Double(made + end) }
-          made += Int(given)
+      var left = count
+      for _ in 0..<1024 where left > 0 {
+        var (taken, given): (UInt32, UInt32) = (0, 0)
+        unsafe cue_rt_resample(
+          call, input.pointers(at: count - left), UInt32(left), &taken, output.pointers(),
+          UInt32(shape.frames), &given)
+        left -= Int(taken)
+        for frame in 0..<Int(given) {
+          let sample = Double(unsafe output.pointers()[0][frame])
+          power += sample * sample
+          moment += sample * sample * Double(made + frame)
         }
+        made += Int(given)
       }
     }
-    return delay
+    let middle = Double(toneParts * count - 1) / 2 * shape.rate / shape.format.sampleRate
+    return power > 0 ? max(0, moment / power - middle) : 0
   }
 }
 
