@@ -1,5 +1,6 @@
 public import AudioToolbox
 import AudioUnits
+import CRealTime
 import Foundation
 import PluginHost
 import RealTime
@@ -26,7 +27,8 @@ open class AVAudioUnit: AVAudioNode, @unchecked Sendable {
       Self.make { try EngineMixerUnit(name, inputs: 1) }
     }
     super.init(unit: Self.make { try EngineMixerUnit(name, inputs: 1) })
-    setOutput(.fallback)
+    // What the unit cannot have is known when it is connected.
+    if let format = AVAudioFormat.fallback.bus { try? applyOutput(format) }
   }
 
   deinit {
@@ -95,25 +97,34 @@ open class AVAudioUnit: AVAudioNode, @unchecked Sendable {
   /// True once the unit is connected with the converters before and behind it.
   private var isConnected = false
 
-  /// Gives the unit formats. While they change, it renders silence.
+  /// Gives the unit formats; one that it refuses leaves it those that it has. While they change, it renders silence.
   private func adopt(_ inputs: [BusFormat], _ output: BusFormat) throws {
     try unsafe exit.setCallback(nil, nil, 0)
     for bus in inputs.indices { try unsafe core.setCallback(nil, nil, UInt32(bus)) }
     // A unit of the program may refuse formats while it is initialised.
     let wasInitialized = core.isInitialized
     if core is ForeignUnit { core.uninitialize() }
-    for (bus, format) in inputs.enumerated() {
-      try core.setFormat(format, .input, UInt32(bus))
-      try entries[bus].setOutputFormat(format)
-    }
-    try core.setFormat(output, .output, 0)
+    for (bus, format) in inputs.enumerated() { try? core.setFormat(format, .input, UInt32(bus)) }
+    try? core.setFormat(output, .output, 0)
     if wasInitialized { try core.initialize() }
     for (bus, entry) in entries.enumerated() {
-      try core.connect(entry, output: 0, to: UInt32(bus))
+      try entry.setOutputFormat(core.bus(.input, UInt32(bus)).format)
+      if core is ForeignUnit {
+        try unsafe core.setCallback(Self.renderEntry, entry.render, UInt32(bus))
+      } else {
+        try core.connect(entry, output: 0, to: UInt32(bus))
+      }
     }
-    try exit.setFormat(output, .input, 0)
+    try exit.setFormat(core.bus(.output, 0).format, .input, 0)
     try exit.connect(core, output: 0, to: 0)
     isConnected = true
+  }
+
+  /// Renders the converter before a unit of the program.
+  private static let renderEntry: cue_render_proc = { entry, flags, time, _, frames, list in
+    guard let entry = unsafe entry, let list = unsafe list else { return kAudio_ParamError }
+    return unsafe entry.assumingMemoryBound(to: RenderUnit.self).pointee.render(
+      flags, time, bus: 0, frames: Int(frames), list)
   }
 
   // MARK: Rendering
@@ -123,7 +134,9 @@ open class AVAudioUnit: AVAudioNode, @unchecked Sendable {
 
   override func prepare(for setup: ManualRenderer.Setup) {
     let frames = Int(setup.maximumFrames)
-    for unit in all where unit.maximumFrames != frames { try? unit.setMaximumFrames(frames) }
+    for unit in all where unit.maximumFrames != frames || unit is ForeignUnit {
+      try? unit.setMaximumFrames(frames)
+    }
     core.setOffline(setup.isOn && setup.isOffline)
   }
 

@@ -80,16 +80,29 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
     let failure = UnitError.formatNotSupported(
       "there is no change of speed from \(shape.format.sampleRate) to \(shape.rate) Hz")
     guard shape.isConvertible else { throw failure }
-    let delay: () -> Double
+    /// Gives a converter silence at all extremes.
+    ///
+    /// - Returns: The longest sound in seconds that it collects.
+    func prepare(_ call: cue_resampler) throws(UnitError) -> Double {
+      var longest = 0.0
+      for (speed, pitch) in [(fastest, 4), (slowest, 0.25), (fastest, 0.25), (1, 1.0)] {
+        unsafe cue_rt_set_ratio(call, speed * rates, pitch * rates)
+        guard let burst = unsafe warmUp(call, shape) else { throw failure }
+        longest = max(longest, burst)
+      }
+      return longest
+    }
     if isTape {
-      guard
-        let resampler = Resampler(
-          variableUpTo: max(1, fastest * rates), channels: channels)
+      let most = max(1, fastest * rates)
+      // The delay is measured with another one: what it gets changes when memory is allocated.
+      guard let resampler = Resampler(variableUpTo: most, channels: channels),
+        let other = Resampler(variableUpTo: most, channels: channels)
       else { throw failure }
       owner = resampler
       unsafe call = unsafe resampler.realTimeCall
-      guard let frames = Self.delayFrames(upTo: max(1, fastest * rates)) else { throw failure }
-      delay = { frames / rates }
+      burstSeconds = try unsafe prepare(call)
+      _ = try unsafe prepare(other.realTimeCall)
+      delaySeconds = unsafe Self.delayFrames(other.realTimeCall, shape) / shape.rate
     } else {
       #if RubberBand
         guard
@@ -99,39 +112,47 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
         else { throw failure }
         owner = stream
         unsafe call = unsafe stream.realTimeCall
-        delay = { Double(stream.delayFrames) }
+        burstSeconds = try unsafe prepare(call)
+        delaySeconds = unsafe Self.delayFrames(call, shape) / shape.rate
       #else
         throw failure
       #endif
     }
-    var bursts: [Double] = []
-    for (speed, pitch) in [
-      (fastest, 4), (slowest, 0.25), (fastest, 0.25), (1, 1.0),
-    ] {
-      unsafe cue_rt_set_ratio(call, speed * rates, pitch * rates)
-      guard let burst = unsafe warmUp(call, shape) else { throw failure }
-      bursts.append(burst)
-    }
-    burstSeconds = bursts.max()!
-    delaySeconds = delay() / shape.rate
   }
 }
 
 extension StretchConverter {
-  /// Returns the delay of a tape in frames of its input: soxr does not tell the delay of a variable ratio.
-  private static func delayFrames(upTo ratio: Double) -> Double? {
-    let count = 4096
-    let (input, output) = (
-      Planes(channels: 1, capacity: count), Planes(channels: 1, capacity: count)
-    )
-    // A step in the middle.
-    for frame in count / 2..<count { unsafe input.pointers()[0][frame] = 1 }
-    guard let resampler = Resampler(variableUpTo: ratio, channels: 1),
-      let (_, given) = try? unsafe resampler.process(
-        input.pointers(), frames: count, into: output.pointers(), room: count),
-      let end = (0..<given).first(where: { unsafe output.pointers()[0][$0] >= 0.5 })
-    else { return nil }
-    return Double(end - count / 2)
+  /// Returns the delay of a converter at speed 1, in frames of its output: that of the energy of a tone. What it has
+  /// collected before is a part of that, which neither soxr nor Rubber Band tells.
+  fileprivate static func delayFrames(_ call: cue_resampler, _ shape: BusShape) -> Double {
+    let count = UnitSetup.framesToResample
+    let input = Planes(channels: shape.format.channels, capacity: count)
+    let output = Planes(channels: shape.format.channels, capacity: shape.frames)
+    let toneParts = 32
+    var made = 0
+    var (power, moment) = (0.0, 0.0)
+    for part in 0..<256 {
+      for frame in 0..<count {
+        let sample = sin(Double(frame) * .pi / 8)
+        unsafe input.pointers()[0][frame] = part < toneParts ? Float(sample) : 0
+      }
+      var left = count
+      for _ in 0..<1024 where left > 0 {
+        var (taken, given): (UInt32, UInt32) = (0, 0)
+        unsafe cue_rt_resample(
+          call, input.pointers(at: count - left), UInt32(left), &taken, output.pointers(),
+          UInt32(shape.frames), &given)
+        left -= Int(taken)
+        for frame in 0..<Int(given) {
+          let sample = Double(unsafe output.pointers()[0][frame])
+          power += sample * sample
+          moment += sample * sample * Double(made + frame)
+        }
+        made += Int(given)
+      }
+    }
+    let middle = Double(toneParts * count - 1) / 2 * shape.rate / shape.format.sampleRate
+    return power > 0 ? max(0, moment / power - middle) : 0
   }
 }
 

@@ -209,14 +209,10 @@ package class Unit: @unchecked Sendable {
   /// Forgets earlier sound: of filters, echoes and converters.
   package func forget() {
     _ = unsafe render.pointee.reset()
-    control.withLock { _ in
-      if state.withLock({ $0.isInitialized }) { try? install(anew: true) }
-    }
+    control.withLock { _ in if isInitialized { try? install(anew: true) } }
   }
 
-  /// Makes a setup of the present state and gives it to renders.
-  ///
-  /// - Parameter anew: True if no converter of the setup before is used again.
+  /// Makes a setup of the present state, with new converters if `anew`, and gives it to renders.
   private func install(anew: Bool = false) throws(UnitError) {
     try prepareKernel()
     let memory = try state.withLock { state throws(UnitError) in

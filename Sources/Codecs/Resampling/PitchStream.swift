@@ -30,9 +30,6 @@ import Timeline
 
     deinit { unsafe rubberband_delete(state) }
 
-    /// Frames by which the output comes late.
-    package var delayFrames: Int { Int(unsafe rubberband_get_start_delay(state)) }
-
     /// The stretcher as renders call it, as long as the object exists.
     package var realTimeCall: cue_resampler {
       unsafe cue_resampler(
