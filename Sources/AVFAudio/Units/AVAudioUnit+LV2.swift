@@ -6,8 +6,11 @@ import PluginHost
 // What Apple's class does not have: units that are LV2 plugins.
 
 extension AVAudioUnit {
-  /// The URI of the LV2 plugin that the unit is made of; nil for other units.
-  public var lv2URI: String? { (core as? LV2Unit)?.plugin.uri }
+  /// The URI of the LV2 plugin that the unit is; nil for other units, also for those of the library that are made of
+  /// plugins.
+  public var lv2URI: String? { lv2Plugin?.plugin.uri }
+
+  private var lv2Plugin: LV2Unit? { (core as? LV2Unit).flatMap { $0.isPlugin ? $0 : nil } }
 
   /// Saves the state of an LV2 plugin to a folder of its own, which is made if necessary, as LV2 hosts keep it: `state.ttl`
   /// and the plugin's files. Any thread that is not real-time.
@@ -33,10 +36,10 @@ extension AVAudioUnit {
     _ call: String, _ folder: URL, _ body: (LV2Unit) throws(UnitError) -> Void
   ) throws {
     do throws(UnitError) {
-      guard let plugin = core as? LV2Unit else { throw .unsupported("it is no LV2 plugin") }
+      guard let plugin = lv2Plugin else { throw .unsupported("it is no LV2 plugin") }
       try body(plugin)
     } catch {
-      let code = core is LV2Unit ? status(of: error) : kAudioUnitErr_InvalidProperty
+      let code = lv2Plugin == nil ? kAudioUnitErr_InvalidProperty : status(of: error)
       throw NSError(
         NSOSStatusErrorDomain, code,
         "AVAudioUnit.\(call): \(name), \(folder.path): \(error.reason)")

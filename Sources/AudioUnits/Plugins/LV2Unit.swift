@@ -341,9 +341,24 @@ package final class LV2Unit: Unit, @unchecked Sendable {
     try restore { world throws(HostError) in try PluginState(text: text, world: world) }
   }
 
+  /// True if the unit is the plugin itself, not an effect that programs know by other parameters.
+  package var isPlugin: Bool { effect == nil }
+
   /// Saves the plugin's state in LV2's format to a folder of its own, with the files that it has.
   package func saveState(to folder: String) throws(UnitError) {
-    try withPlugin { plugin throws(HostError) in try plugin.save(to: folder) }
+    try withPlugin { plugin throws(HostError) in
+      // Renders tell the plugin of values, which may be later.
+      for item in host.withLock({ $0.list }) {
+        var value: Float = 0
+        let isKnown =
+          unsafe render.pointee.parameter(
+            item.parameter.id, scope: 0, element: 0, into: &value) == 0
+        for link in item.links where isKnown {
+          try plugin.set(link.control, to: link.scale.control(value), at: nil, over: 0)
+        }
+      }
+      try plugin.save(to: folder)
+    }
   }
 
   /// Takes over the state in a folder.
