@@ -1,6 +1,5 @@
 public import AudioToolbox
 import AudioUnits
-import CoreFoundation
 import Dispatch
 import Foundation
 

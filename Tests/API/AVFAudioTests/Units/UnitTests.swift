@@ -215,13 +215,16 @@ import Testing
         defer { at += 512 }
         return next == Array(sound[0][at..<at + 512])
       })
-    setenv("PATH", "/nowhere", 1)
-    defer { setenv("PATH", "\(folder):/usr/local/bin:/usr/bin:/bin", 1) }
-    do {
-      _ = try await AVAudioUnit.instantiate(with: amplifier, options: .loadOutOfProcess)
-      throw SupportError("it was made")
-    } catch let error as NSError {
-      expectTrue(error.localizedDescription.contains("“cuejack”"), "\(error)")
+    // Without the command, there is an error.
+    await #expect(processExitsWith: .success) {
+      let amplifier = try plugin(named: "Simple Amplifier")
+      setenv("PATH", "/nowhere", 1)
+      do {
+        _ = try await AVAudioUnit.instantiate(with: amplifier, options: .loadOutOfProcess)
+      } catch let error as NSError where error.localizedDescription.contains("“cuejack”") {
+        exit(0)
+      }
+      exit(1)
     }
   }
 
