@@ -87,6 +87,23 @@ import Testing
     }
   }
 
+  /// Through a plugin of Debian that changes nothing.
+  @Test(arguments: Kind.allCases) func aFileIsHeardThroughAPlugin(kind: Kind) throws {
+    let server = try kind.server()
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("a.wav", in: folder, coding: .s24, frames: 20_000)
+      try hear("EnginePlayer", on: server) {
+        [[file.path, "Simple Amplifier"]]
+      } _: { heard in
+        difference(heard[0], file.samples[0], tolerance: 1e-6)
+      }
+      let names = try run("EnginePlayer", ["--effects"])
+      expectTrue(names.output.contains("Simple Amplifier\n"), "\(names)")
+      let result = try run("EnginePlayer", [file.path, "No Such"], on: server.environment)
+      expectTrue(result.status == 1 && result.errors.contains("“No Such”"), "\(result)")
+    }
+  }
+
   /// The files of two programs begin on one frame.
   @Test(arguments: Kind.allCases) func anEnsembleStartsOnOneFrame(kind: Kind) throws {
     let server = try kind.server()
@@ -155,7 +172,8 @@ import Testing
 
   @Test func badArgumentsAreRefused() throws {
     for (name, arguments) in [
-      ("SignalGenerator", ["loud"]), ("TapRecorder", []), ("OfflineRenderer", ["mix.wav"]),
+      ("EnginePlayer", []), ("SignalGenerator", ["loud"]), ("TapRecorder", []),
+      ("OfflineRenderer", ["mix.wav"]),
       ("Metronome", ["0"]), ("Ensemble", []),
     ] {
       let result = try run(name, arguments)
