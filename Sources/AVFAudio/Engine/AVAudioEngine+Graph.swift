@@ -53,8 +53,7 @@ extension AVAudioEngine {
     }
     var wires: [GraphInterior.Wire] = []
     for connection in inputs {
-      let mixing = connection.mixing?.settings ?? (connection.source as? any MixedNode)?.mixing
-      let gain = connection.destination is AVAudioMixerNode ? mixing?.current.volume ?? 1 : 1
+      let gain = connection.destination is any MixingNode ? connection.settings.volume : 1
       let first = wires.count
       for channel in 0..<Int(connection.format.channelCount) {
         wires.append(

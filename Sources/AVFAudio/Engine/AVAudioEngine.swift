@@ -196,7 +196,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     edit {
       check(node1, "connect")
       disconnect { $0.source === node1 && $0.output == 0 }
-      let bus = (node2 as? AVAudioMixerNode)?.nextAvailableInputBus ?? 0
+      let bus = (node2 as? any MixingNode)?.firstFreeInput ?? 0
       connect(node1, 0, [(node2, bus)], format)
     }
   }
@@ -226,7 +226,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     }
     for (node, input) in points {
       check(node, "connect")
-      if let mixer = node as? AVAudioMixerNode, input >= 0 {
+      if let mixer = node as? any MixingNode, input >= 0 {
         do { try mixer.mixer.provideInput(input) } catch {
           refuse("AVAudioEngine.connect: \(node) has no input \(input): \(error)")
         }
@@ -342,12 +342,17 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     }
   }
 
+  /// Gives the inputs of a mixer their settings anew.
+  func applySettings(to mixer: AVAudioNode) {
+    edit { for connection in connections(to: mixer) { connection.applySettings() } }
+  }
+
   /// Returns the settings of a node for one mixer.
   func mixingDestination(
     of node: AVAudioNode, _ mixer: AVAudioNode, _ bus: AVAudioNodeBus
   ) -> AVAudioMixingDestination? {
     edit {
-      guard mixer is AVAudioMixerNode,
+      guard mixer is any MixingNode,
         let connection = connections.first(where: {
           $0.source === node && $0.destination === mixer && $0.input == bus
         })

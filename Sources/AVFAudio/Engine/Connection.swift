@@ -29,9 +29,10 @@ final class Connection {
 
   /// Gives the mixer's bus volume and pan.
   func apply(_ values: MixingSettings.Values) {
-    guard destination is AVAudioMixerNode, let level = unsafe level else { return }
-    unsafe level.pointee.set(volume: values.volume)
-    unsafe level.pointee.set(pan: values.pan)
+    guard let mixer = destination as? any MixingNode, let level = unsafe level else { return }
+    let (volume, pan) = mixer.level(values, channels: format.channelCount)
+    unsafe level.pointee.set(volume: volume)
+    unsafe level.pointee.set(pan: pan)
   }
 
   /// Sets whether the sound fades in when the connection is made.
@@ -40,10 +41,13 @@ final class Connection {
   /// Fades the sound out, or in again, within one render.
   func fade(out: Bool) { unsafe level?.pointee.fade(out: out) }
 
-  /// Gives the mixer's bus the settings of the source.
-  func applySettings() {
-    apply((source as? any MixedNode)?.mixing.current ?? MixingSettings.Values())
+  /// The settings for the mixer.
+  var settings: MixingSettings.Values {
+    mixing?.placement ?? (source as? any MixedNode)?.placement ?? MixingSettings.Values()
   }
+
+  /// Gives the mixer's bus its settings.
+  func applySettings() { apply(settings) }
 
   /// Ends the connection: the input renders nothing more.
   func cut() {

@@ -3,10 +3,28 @@ import Foundation
 import RealTime
 import Synchronization
 
+/// A node that adds its inputs, each with a level.
+protocol MixingNode: AVAudioNode {
+  var mixer: EngineMixerUnit { get }
+  /// Returns the volume and the balance of an input.
+  func level(_ values: MixingSettings.Values, channels: AVAudioChannelCount)
+    -> (volume: Float, pan: Float)
+}
+
+extension MixingNode {
+  /// The first input that is connected to nothing.
+  var firstFreeInput: AVAudioNodeBus {
+    let used = Set(engine?.connections(to: self).map(\.input) ?? [])
+    return (0...used.count).first { !used.contains($0) } ?? used.count
+  }
+}
+
 /// A node that adds its inputs. Each may have a rate and a number of channels of its own, which the mixer converts to those of its
 /// output. It gets more inputs when they are connected.
 @safe
-open class AVAudioMixerNode: AVAudioNode, AVAudioMixing, MixedNode, @unchecked Sendable {
+open class AVAudioMixerNode: AVAudioNode, AVAudioMixing, MixedNode, MixingNode,
+  @unchecked Sendable
+{
   let mixing = MixingSettings()
   private let volumeSetting = Mutex<Float>(1)
   var mixer: EngineMixerUnit { unsafe unsafeDowncast(unit, to: EngineMixerUnit.self) }
@@ -39,10 +57,11 @@ open class AVAudioMixerNode: AVAudioNode, AVAudioMixing, MixedNode, @unchecked S
   }
 
   /// The first input that is connected to nothing.
-  public var nextAvailableInputBus: AVAudioNodeBus {
-    let used = Set(engine?.connections(to: self).map(\.input) ?? [])
-    return (0...used.count).first { !used.contains($0) } ?? used.count
-  }
+  public var nextAvailableInputBus: AVAudioNodeBus { firstFreeInput }
+
+  func level(_ values: MixingSettings.Values, channels: AVAudioChannelCount)
+    -> (volume: Float, pan: Float)
+  { (values.volume, values.pan) }
 
   /// Returns the format of the output. For the main mixer, that of the sound card: 0 Hz and no channels without a
   /// server.

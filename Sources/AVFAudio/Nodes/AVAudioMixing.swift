@@ -11,7 +11,7 @@ public protocol AVAudioStereoMixing: AnyObject {
 
 /// A node whose sound a mixer takes with a volume. Volume and pan are those of the mixer's bus: a tap on the
 /// node hears the full sound. They stay when the node is connected to another mixer.
-public protocol AVAudioMixing: AVAudioStereoMixing {
+public protocol AVAudioMixing: AVAudioStereoMixing, AVAudio3DMixing {
   /// 0 to 1, the full volume, which it has at first. Changes take one render.
   var volume: Float { get set }
 
@@ -19,11 +19,15 @@ public protocol AVAudioMixing: AVAudioStereoMixing {
   func destination(forMixer mixer: AVAudioNode, bus: AVAudioNodeBus) -> AVAudioMixingDestination?
 }
 
-/// Volume and pan of a node. Any thread.
+/// Volume, pan and place of a node. Any thread.
 final class MixingSettings: Sendable {
   struct Values: Sendable {
     var volume: Float = 1
     var pan: Float = 0
+    var position = AVAudio3DPoint()
+    var algorithm = AVAudio3DMixingRenderingAlgorithm.equalPowerPanning
+    var obstruction: Float = 0
+    var occlusion: Float = 0
   }
   private let values = Mutex(Values())
 
@@ -35,17 +39,30 @@ final class MixingSettings: Sendable {
       body(&values)
       values.volume = values.volume.isNaN ? 0 : min(max(values.volume, 0), 1)
       values.pan = values.pan.isNaN ? 0 : min(max(values.pan, -1), 1)
+      values.position = values.position.held
+      for decibels in [\Values.obstruction, \.occlusion] {
+        let value = values[keyPath: decibels]
+        values[keyPath: decibels] = value.isNaN ? 0 : min(max(value, -100), 0)
+      }
       return values
     }
   }
 }
 
+/// What has settings for a mixer.
+protocol PlacedSound: AnyObject {
+  var placement: MixingSettings.Values { get }
+  func set(_ body: (inout MixingSettings.Values) -> Void)
+}
+
 /// A node with settings for the mixers behind it.
-protocol MixedNode: AVAudioNode, AVAudioMixing {
+protocol MixedNode: AVAudioNode, AVAudioMixing, PlacedSound {
   var mixing: MixingSettings { get }
 }
 
 extension MixedNode {
+  var placement: MixingSettings.Values { mixing.current }
+
   func set(_ body: (inout MixingSettings.Values) -> Void) {
     let values = mixing.change(body)
     engine?.apply(values, from: self)
@@ -63,7 +80,7 @@ extension AVAudioMixing where Self: AVAudioNode {
 
 /// Volume and pan of a node at one of several mixers. They replace those of the node until these are set
 /// again, and are lost when the connection is.
-open class AVAudioMixingDestination: NSObject, AVAudioMixing, @unchecked Sendable {
+open class AVAudioMixingDestination: NSObject, AVAudioMixing, PlacedSound, @unchecked Sendable {
   /// The bus of the mixer.
   public let connectionPoint: AVAudioConnectionPoint
   let settings = MixingSettings()
@@ -80,13 +97,18 @@ open class AVAudioMixingDestination: NSObject, AVAudioMixing, @unchecked Sendabl
   /// 0 to 1, the full volume.
   public var volume: Float {
     get { settings.current.volume }
-    set { connection?.apply(settings.change { $0.volume = newValue }) }
+    set { set { $0.volume = newValue } }
   }
 
   /// -1, the left side alone, to 1, the right side alone.
   public var pan: Float {
     get { settings.current.pan }
-    set { connection?.apply(settings.change { $0.pan = newValue }) }
+    set { set { $0.pan = newValue } }
+  }
+
+  var placement: MixingSettings.Values { settings.current }
+  func set(_ body: (inout MixingSettings.Values) -> Void) {
+    connection?.apply(settings.change(body))
   }
 
   /// Returns this object for its own mixer and bus; otherwise nil.

@@ -1,0 +1,125 @@
+import Foundation
+
+/// A place or a direction: x to the right, y upwards, z towards the back, in metres.
+public struct AVAudio3DPoint: Sendable, Equatable {
+  /// To the right.
+  public var x: Float
+  /// Upwards.
+  public var y: Float
+  /// Towards the back.
+  public var z: Float
+  /// The origin.
+  public init() { self.init(x: 0, y: 0, z: 0) }
+  /// A place by its coordinates.
+  public init(x: Float, y: Float, z: Float) { (self.x, self.y, self.z) = (x, y, z) }
+}
+
+/// A direction.
+public typealias AVAudio3DVector = AVAudio3DPoint
+
+/// Returns a place by its coordinates.
+public func AVAudioMake3DPoint(_ x: Float, _ y: Float, _ z: Float) -> AVAudio3DPoint {
+  AVAudio3DPoint(x: x, y: y, z: z)
+}
+
+/// Returns a direction by its coordinates.
+public func AVAudioMake3DVector(_ x: Float, _ y: Float, _ z: Float) -> AVAudio3DVector {
+  AVAudio3DVector(x: x, y: y, z: z)
+}
+
+/// Where a listener looks, and where the top of the head points.
+public struct AVAudio3DVectorOrientation: Sendable, Equatable {
+  /// Where the listener looks.
+  public var forward: AVAudio3DVector
+  /// Where the top of the head points, at right angles to it.
+  public var up: AVAudio3DVector
+  /// Ahead, along the negative z axis.
+  public init() {
+    self.init(
+      forward: AVAudio3DVector(x: 0, y: 0, z: -1), up: AVAudio3DVector(x: 0, y: 1, z: 0))
+  }
+  /// An orientation by its directions.
+  public init(forward: AVAudio3DVector, up: AVAudio3DVector) {
+    (self.forward, self.up) = (forward, up)
+  }
+}
+
+/// Where a listener looks, in degrees: to the right, upwards, and tilted to the right.
+public struct AVAudio3DAngularOrientation: Sendable, Equatable {
+  /// The turn to the right.
+  public var yaw: Float
+  /// The turn upwards.
+  public var pitch: Float
+  /// The tilt to the right.
+  public var roll: Float
+  /// Ahead.
+  public init() { self.init(yaw: 0, pitch: 0, roll: 0) }
+  /// An orientation by its angles.
+  public init(yaw: Float, pitch: Float, roll: Float) {
+    (self.yaw, self.pitch, self.roll) = (yaw, pitch, roll)
+  }
+}
+
+/// How an environment places a sound. `stereoPassThrough` leaves the sound as it is; all others are equal-power panning here.
+public enum AVAudio3DMixingRenderingAlgorithm: Int, Sendable {
+  /// A way to place sounds.
+  case equalPowerPanning = 0
+  case sphericalHead = 1
+  case HRTF = 2
+  case soundField = 3
+  case stereoPassThrough = 5
+  case HRTFHQ = 6
+  case auto = 7
+}
+
+/// A node whose sound an environment places. Only sounds of one channel have a place.
+public protocol AVAudio3DMixing: AnyObject {
+  /// The place of the sound; the origin at first.
+  var position: AVAudio3DPoint { get set }
+  /// How the environment places it.
+  var renderingAlgorithm: AVAudio3DMixingRenderingAlgorithm { get set }
+  /// How much something between softens the sound, -100 to 0 dB. 0 at first.
+  var obstruction: Float { get set }
+  /// How much a wall softens the sound, -100 to 0 dB. 0 at first.
+  var occlusion: Float { get set }
+}
+
+extension AVAudio3DMixing {
+  private var sound: (any PlacedSound)? { self as? any PlacedSound }
+
+  /// The place of the sound; the origin at first. What is no number counts as 0.
+  public var position: AVAudio3DPoint {
+    get { sound?.placement.position ?? AVAudio3DPoint() }
+    set { sound?.set { $0.position = newValue } }
+  }
+  /// How the environment places it.
+  public var renderingAlgorithm: AVAudio3DMixingRenderingAlgorithm {
+    get { sound?.placement.algorithm ?? .equalPowerPanning }
+    set { sound?.set { $0.algorithm = newValue } }
+  }
+  /// How much something between softens the sound, -100 to 0 dB. 0 at first.
+  public var obstruction: Float {
+    get { sound?.placement.obstruction ?? 0 }
+    set { sound?.set { $0.obstruction = newValue } }
+  }
+  /// How much a wall softens the sound, -100 to 0 dB. 0 at first.
+  public var occlusion: Float {
+    get { sound?.placement.occlusion ?? 0 }
+    set { sound?.set { $0.occlusion = newValue } }
+  }
+}
+
+extension AVAudio3DPoint {
+  static func - (a: Self, b: Self) -> Self { Self(x: a.x - b.x, y: a.y - b.y, z: a.z - b.z) }
+  func dot(_ other: Self) -> Float { x * other.x + y * other.y + z * other.z }
+  func cross(_ other: Self) -> Self {
+    Self(
+      x: y * other.z - z * other.y, y: z * other.x - x * other.z, z: x * other.y - y * other.x)
+  }
+  var length: Float { dot(self).squareRoot() }
+  /// The same place with 0 for coordinates that are no numbers, or further away than sounds are.
+  var held: Self {
+    func held(_ value: Float) -> Float { value.isFinite ? min(max(value, -1e6), 1e6) : 0 }
+    return Self(x: held(x), y: held(y), z: held(z))
+  }
+}
