@@ -109,7 +109,7 @@ test: deps ## The gate: every check and every test (about 17 min from a fresh cl
 .PHONY: docs
 docs: release ## Makes the pages of the Swift API in .build/docs, for a web server (about 10 s after `release`).
 	@Tests/Tools/Gates/docs "$$(swift build -c release --show-bin-path)" .build/docs
-	echo "To read them: python3 -m http.server -d .build/docs, then http://localhost:8000/documentation/audiotoolbox"
+	echo "To read them: python3 -m http.server -d .build/docs, then http://localhost:8000/documentation/"
 
 .PHONY: tables
 tables: ## Writes the tables of options in docs/command.md from the command's help (about 1 s after `build`).

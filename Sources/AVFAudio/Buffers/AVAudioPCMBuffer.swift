@@ -53,7 +53,7 @@ open class AVAudioPCMBuffer: AVAudioBuffer {
   /// Creates a buffer of frames in the program's memory. All of them are valid. Nil if the list does not fit the
   /// format, or the format is not linear PCM.
   ///
-  /// - Parameter deallocator: Gets a list with the same memory when the buffer is released.
+  /// When the buffer is released, `deallocator` gets a list with the same memory.
   public convenience init?(
     pcmFormat format: AVAudioFormat, bufferListNoCopy bufferList: UnsafePointer<AudioBufferList>,
     deallocator: ((UnsafePointer<AudioBufferList>) -> Void)? = nil

@@ -36,11 +36,11 @@ extension AVAudioEngine {
   /// The name of the engine's JACK server.
   public var jackServerName: String { live.device.serverName }
 
-  /// The beginning of the latest cycle: its sample time counts the server's frames, which all clients of the server
-  /// count alike. Nil while the engine does not run in its client.
+  /// The beginning of the latest cycle: its sample time counts the server's frames, its host time nanoseconds of
+  /// `CLOCK_MONOTONIC`. Nil while the engine does not run in its client.
   ///
-  /// Players of several engines and programs that are given one such time, or one host time, start on one frame:
-  /// `play(at: AVAudioTime(sampleTime: frame, atRate: rate))`, if the player has the server's rate.
+  /// Players of several programs that are given one host time start on one frame, and on jackd those that are given one
+  /// sample time, at the server's rate. On PipeWire each client counts its own frames.
   public var jackTime: AVAudioTime? {
     isInManualRenderingMode || !live.hasRoot ? nil : outputNode.lastRenderTime
   }

@@ -52,9 +52,8 @@ extension AVAudioEngine {
   /// Hands the rendering of the engine from the device to the program. Connections stay; taps of the output and of the
   /// input are removed.
   ///
-  /// - Parameters:
-  ///   - pcmFormat: The format of what is rendered.
-  ///   - maximumFrameCount: Frames of the longest render.
+  /// What is rendered has the format `pcmFormat`. The longest render has `maximumFrameCount` frames.
+  ///
   /// - Throws: -80801 if the engine runs; -50 if the format is not linear PCM or the number is 0 or above 2²⁰.
   public func enableManualRenderingMode(
     _ mode: AVAudioEngineManualRenderingMode, format pcmFormat: AVAudioFormat,

@@ -182,7 +182,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
 
   /// Connects an output to an input. What both were connected to before is disconnected.
   ///
-  /// - Parameter format: The format of both; nil for that of the output.
+  /// Both get the format; nil stands for that of the output.
   public func connect(
     _ node1: AVAudioNode, to node2: AVAudioNode, fromBus bus1: AVAudioNodeBus,
     toBus bus2: AVAudioNodeBus, format: AVAudioFormat?

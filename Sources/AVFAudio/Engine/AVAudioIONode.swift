@@ -97,7 +97,8 @@ open class AVAudioInputNode: AVAudioIONode, AVAudioMixing, MixedNode, @unchecked
 
   /// Sets what the node gives in manual rendering. The node converts it to the format of its connection.
   ///
-  /// - Parameter block: Called in renders. It neither allocates nor waits if the engine renders in real time.
+  /// Renders call the block. It neither allocates nor waits if the engine renders in real time.
+  ///
   /// - Returns: False if the engine is not in manual rendering or runs, or the format is not linear PCM.
   @discardableResult
   public func setManualRenderingInputPCMFormat(

@@ -71,8 +71,8 @@ open class AVAudioFile: NSObject, @unchecked Sendable {
 
   /// Creates a file, in place of one of the same name.
   ///
-  /// - Parameter settings: The format of the sound in the file, and settings of its encoder. `AVAudioFileTypeKey`,
-  ///   or else the name's extension, says which type of file it becomes.
+  /// The settings are the format of the sound in the file, and those of its encoder. `AVAudioFileTypeKey`, or else the
+  /// name's extension, says which type of file it becomes.
   public convenience init(
     forWriting fileURL: URL, settings: [String: Any], commonFormat format: AVAudioCommonFormat,
     interleaved: Bool

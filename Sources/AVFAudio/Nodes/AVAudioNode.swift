@@ -169,8 +169,7 @@ open class AVAudioNode: NSObject, @unchecked Sendable {
   /// taken for 64. One that takes longer than a second loses sound, which the log tells. The node keeps
   /// the tap until `removeTap`. Ends the program if the output has a tap.
   ///
-  /// - Parameter format: The format of an output that is connected to nothing. One that is connected has
-  ///   that of its connection.
+  /// The format is for an output that is connected to nothing. One that is connected has that of its connection.
   public func installTap(
     onBus bus: AVAudioNodeBus, bufferSize: AVAudioFrameCount, format: AVAudioFormat?,
     block tapBlock: @escaping AVAudioNodeTapBlock

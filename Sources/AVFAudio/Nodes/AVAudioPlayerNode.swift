@@ -78,8 +78,8 @@ open class AVAudioPlayerNode: AVAudioNode, AVAudioMixing, MixedNode, @unchecked 
 
   /// Plays a buffer behind what was scheduled before.
   ///
-  /// - Parameter buffer: It has as many channels as the player's output. It is played at the output's rate, whatever
-  ///   its own is, and stays as it is until it is over.
+  /// The buffer has as many channels as the player's output. It is played at the output's rate, whatever its own is, and
+  /// stays as it is until it is over.
   public func scheduleBuffer(
     _ buffer: AVAudioPCMBuffer, completionHandler: AVAudioNodeCompletionHandler? = nil
   ) {

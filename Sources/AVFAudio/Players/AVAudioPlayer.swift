@@ -11,7 +11,7 @@ import Timeline
 public protocol AVAudioPlayerDelegate: AnyObject {
   /// Called when the sound was heard to its end, but not after `stop`.
   ///
-  /// - Parameter flag: False if the rest of the file could not be decoded.
+  /// `flag` is false if the rest of the file could not be decoded.
   func audioPlayerDidFinishPlaying(_ player: AVAudioPlayer, successfully flag: Bool)
   /// Called if the rest of the file cannot be decoded.
   func audioPlayerDecodeErrorDidOccur(_ player: AVAudioPlayer, error: (any Error)?)

@@ -16,7 +16,7 @@ import Timeline
 public protocol AVAudioRecorderDelegate: AnyObject {
   /// Called when a recording is complete: after `stop`, or at the end of its duration.
   ///
-  /// - Parameter flag: False if the file lacks sound, because it could not be written.
+  /// `flag` is false if the file lacks sound, because it could not be written.
   func audioRecorderDidFinishRecording(_ recorder: AVAudioRecorder, successfully flag: Bool)
   /// Called if the file cannot be written.
   func audioRecorderEncodeErrorDidOccur(_ recorder: AVAudioRecorder, error: (any Error)?)
@@ -67,7 +67,7 @@ open class AVAudioRecorder: NSObject, @unchecked Sendable {
 
   /// Creates a recorder. The file is created, in place of one of the same name, by `prepareToRecord` or `record`.
   ///
-  /// - Parameter settings: As those of `AVAudioFile`: the format of the sound in the file, and settings of its encoder.
+  /// The settings are as those of `AVAudioFile`: the format of the sound in the file, and those of its encoder.
   public init(url: URL, settings: [String: Any]) throws {
     do {
       let draft = try OpenedFile.Draft(

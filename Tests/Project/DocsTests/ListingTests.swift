@@ -16,9 +16,8 @@ import Testing
     return Page.Block(page: path, language: "swift", text: Page(path).text)
   }
 
-  /// The samples of the pages that `make docs` makes: of the catalogue and of comments.
-  private static let samples = {
-    let module = "Sources/AudioToolbox"
+  /// The samples of the pages that `make docs` makes: of the catalogues and of comments.
+  private static let samples = ["Sources/AudioToolbox", "Sources/AVFAudio"].flatMap { module in
     let names =
       FileManager.default.enumerator(atPath: repository.appendingPathComponent(module).path)?
       .compactMap { $0 as? String }.sorted() ?? []
@@ -27,7 +26,7 @@ import Testing
       + names.filter { $0.hasSuffix(".swift") && !$0.contains(".docc/") }
       .map { Page(commentsOf: "\(module)/\($0)") }
     return pages.flatMap(\.blocks).filter { $0.language == "swift" }
-  }()
+  }
 
   /// Samples that are complete programs.
   private static let programs = samples.filter { $0.text.contains("import AudioToolbox") }
@@ -96,6 +95,7 @@ import Testing
 
   /// The other samples have these names from elsewhere.
   private static let names = """
+    import AVFAudio
     import AudioToolbox
     import CoreFoundation
     import Foundation
@@ -106,6 +106,7 @@ import Testing
       let (reference, format): (AudioQueueRef, AudioStreamBasicDescription)
       let (url, file): (URL, File)
       let (cookie, bytes, descriptions): ([UInt8], [UInt8], [AudioStreamPacketDescription])
+      let player: AVAudioPlayerNode
       var (samples, sound): ([Int16], [Int16])
 
 
@@ -196,6 +197,7 @@ import Testing
       for page in [
         "documentation/audiotoolbox/playbackqueue/ramp(to:over:)",
         "documentation/audiotoolbox/startingononeframe", "tutorials/audiotoolbox/twotones",
+        "documentation/avfaudio/avaudioengine", "documentation/avfaudio/enginesonjack",
       ] {
         expectTrue(FileManager.default.fileExists(atPath: "\(pages)/data/\(page).json"), "\(page)")
       }
