@@ -120,7 +120,11 @@ extension AVAudioEngine {
       throw Self.error(kAudioUnitErr_TooManyFramesToProcess)
     }
     for node in attachedNodes {
-      (node as? AVAudioPlayerNode)?.player.readAhead()
+      if let player = node as? AVAudioPlayerNode {
+        // Converters take a little more than the rates say.
+        let speed = speed(behind: player) * player.renderRate / setup.format.sampleRate
+        player.player.readAhead(frames: Int(speed * Double(setup.maximumFrames)) + 4096)
+      }
       node.awaitTaps()
     }
     buffer.frameLength = numberOfFrames

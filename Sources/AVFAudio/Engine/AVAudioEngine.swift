@@ -62,6 +62,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
 
   /// Attaches a node. Ends the program if it is attached to another engine.
   public func attach(_ node: AVAudioNode) {
+    node.awaitRelease()
     edit {
       if nodes[ObjectIdentifier(node)] != nil { return }
       if node.engine != nil {
@@ -84,8 +85,9 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
       let after = connections.filter { $0.source === node }
       disconnect { $0.source === node || $0.destination === node }
       if let before, !after.isEmpty {
-        let points = after.map { ($0.destination, $0.input) }
-        connect(before.source, before.output, points, before.format)
+        // What the source is connected to besides stays as it is.
+        add(
+          after.map { ($0.destination, $0.input) }, to: before.source, before.output, before.format)
       }
       nodes[ObjectIdentifier(node)] = nil
       if node === mixer { mixer = nil }
@@ -245,6 +247,14 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     var format = format ?? source.outputFormat(forBus: bus)
     if format.channelCount == 0 { format = .fallback }
     source.setOutput(format)
+    add(points, to: source, bus, format, isOwn: isOwn)
+  }
+
+  /// Connects inputs that are connected to nothing to an output, which has the format.
+  private func add(
+    _ points: [(AVAudioNode, AVAudioNodeBus)], to source: AVAudioNode, _ bus: AVAudioNodeBus,
+    _ format: AVAudioFormat, isOwn: Bool = false
+  ) {
     for (node, input) in points {
       let connection = Connection(source, bus, node, input, format, isOwn: isOwn)
       connections.append(connection)
@@ -257,8 +267,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
       }
     }
     if live.isRunning, !live.hasRoot, hasOutput {
-      live.stop()
-      do { try live.start(outputNode.unit, recordingFor: input?.unit) } catch {
+      do { try live.restart(outputNode.unit, recordingFor: input?.unit) } catch {
         log.error("AVAudioEngine.connect: the engine has stopped: \(error)")
       }
     }
@@ -458,6 +467,16 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
   }
 
   var players: [AVAudioPlayerNode] { edit { nodes.values.compactMap { $0 as? AVAudioPlayerNode } } }
+
+  /// Returns how much faster a node runs than the output, by the time effects between.
+  func speed(behind node: AVAudioNode) -> Double {
+    edit {
+      connections.filter { $0.source === node }.map { connection in
+        let own = (connection.destination as? AVAudioUnitTimeEffect)?.speed ?? 1
+        return own * speed(behind: connection.destination)
+      }.max() ?? 1
+    }
+  }
 
   // MARK: Latency
 

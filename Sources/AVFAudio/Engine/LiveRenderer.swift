@@ -128,28 +128,44 @@ final class LiveRenderer: Sendable {
   func start(_ root: AudioUnits.Unit?, recordingFor input: AudioUnits.Unit?) throws {
     let device = self.device
     try control.withLock { _ in
-      if isRunning { return }
-      try device.prepare()
-      let unit = try output()
-      if let root {
-        try unit.setFormat(root.bus(.output, 0).format, .input, 0)
-        try unit.connect(root, output: 0, to: 0)
-      }
-      try unit.setPlays(root != nil)
-      try unit.setRecords(input != nil)
-      if let input, let format = inputFormat.bus {
-        try unit.setFormat(format, .output, 1)
-        try input.setFormat(format, .input, 0)
-        try unit.supply(input, bus: 0)
-      }
-      unit.setSidePull(nil)
-      state.withLock { ($0.input, $0.sidePull, $0.hasRoot) = (input, nil, root != nil) }
-      try unit.initialize()
-      state.withLock { $0.isRunning = true }
-      do { try unit.start() } catch {
-        state.withLock { $0.isRunning = false }
-        throw error
-      }
+      if !isRunning { try begin(device, root, recordingFor: input) }
+    }
+  }
+
+  /// Renders another unit from now on, unless somebody has stopped.
+  func restart(_ root: AudioUnits.Unit?, recordingFor input: AudioUnits.Unit?) throws {
+    let device = self.device
+    try control.withLock { _ in
+      if !isRunning { return }
+      halt()
+      try begin(device, root, recordingFor: input)
+    }
+  }
+
+  /// Call it with `control`.
+  private func begin(
+    _ device: HardwareDevice, _ root: AudioUnits.Unit?, recordingFor input: AudioUnits.Unit?
+  ) throws {
+    try device.prepare()
+    let unit = try output()
+    if let root {
+      try unit.setFormat(root.bus(.output, 0).format, .input, 0)
+      try unit.connect(root, output: 0, to: 0)
+    }
+    try unit.setPlays(root != nil)
+    try unit.setRecords(input != nil)
+    if let input, let format = inputFormat.bus {
+      try unit.setFormat(format, .output, 1)
+      try input.setFormat(format, .input, 0)
+      try unit.supply(input, bus: 0)
+    }
+    unit.setSidePull(nil)
+    state.withLock { ($0.input, $0.sidePull, $0.hasRoot) = (input, nil, root != nil) }
+    try unit.initialize()
+    state.withLock { $0.isRunning = true }
+    do { try unit.start() } catch {
+      state.withLock { $0.isRunning = false }
+      throw error
     }
   }
 
@@ -173,13 +189,16 @@ final class LiveRenderer: Sendable {
 
   /// Ends rendering, and removes the ports.
   func stop() {
-    control.withLock { _ in
-      let unit = state.withLock { state in
-        state.isRunning = false
-        return state.unit
-      }
-      unit?.stop()
+    control.withLock { _ in halt() }
+  }
+
+  /// Call it with `control`.
+  private func halt() {
+    let unit = state.withLock { state in
+      state.isRunning = false
+      return state.unit
     }
+    unit?.stop()
   }
 
   /// Ends the client.

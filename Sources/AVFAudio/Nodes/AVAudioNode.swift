@@ -17,6 +17,8 @@ open class AVAudioNode: NSObject, @unchecked Sendable {
 
   private struct State {
     weak var engine: AVAudioEngine?
+    /// True until the engine has let go of the node, also while that is released.
+    var isHeld = false
     var inputFormats: [AVAudioNodeBus: AVAudioFormat] = [:]
     var outputFormat: AVAudioFormat?
     var taps: [AVAudioNodeBus: NodeTap] = [:]
@@ -53,8 +55,13 @@ open class AVAudioNode: NSObject, @unchecked Sendable {
 
   /// Called when the node was attached to an engine, or detached (nil).
   func moved(to engine: AVAudioEngine?) {
-    state.withLock { $0.engine = engine }
+    state.withLock { ($0.engine, $0.isHeld) = (engine, engine != nil) }
     if engine == nil { endTaps() }
+  }
+
+  /// Waits until an engine that is being released has let go of the node.
+  func awaitRelease() {
+    while state.withLock({ $0.isHeld && $0.engine == nil }) { usleep(200) }
   }
 
   /// Returns the engine. Ends the program if the node is attached to none.

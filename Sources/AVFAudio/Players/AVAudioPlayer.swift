@@ -302,6 +302,7 @@ open class AVAudioPlayer: NSObject, @unchecked Sendable {
     get { state.withLock { $0.loops } }
     set {
       state.withLock { state in
+        if newValue == state.loops { return }
         state.loops = newValue
         let isReading = state.phase != .prepared && sound.setLoops(newValue)
         if state.phase != .idle, !isReading { moveRun(&state, to: position(state)) }

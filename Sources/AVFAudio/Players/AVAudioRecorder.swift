@@ -267,7 +267,11 @@ open class AVAudioRecorder: NSObject, @unchecked Sendable {
         guard state.phase == .idle else {
           throw AudioSettings.Fault(reason: "the recorder must be stopped first")
         }
-        try FileManager.default.removeItem(at: url)
+        // Not `removeItem`, which removes folders with all that is in them.
+        guard unsafe unlink(url.path) == 0 else {
+          throw AudioSettings.Fault(
+            reason: "\(url.path): \(unsafe String(cString: strerror(errno)))")
+        }
       }
     }
   }

@@ -60,6 +60,8 @@ open class AVAudioUnit: AVAudioNode, @unchecked Sendable {
 
   /// Sets the format of an input. The output gets the same unless it is connected.
   override func setInput(_ format: AVAudioFormat, bus: AVAudioNodeBus) {
+    // An input that is connected to nothing follows the output of its converter.
+    if let format = format.bus { try? entries[bus].setOutputFormat(format) }
     super.setInput(format, bus: bus)
     guard bus == 0, let engine,
       engine.outputConnectionPoints(for: self, outputBus: 0).isEmpty

@@ -48,6 +48,14 @@ open class AVAudioUnitTimeEffect: AVAudioUnit, @unchecked Sendable {
 
   override var isEffect: Bool { true }
 
+  /// The speed, or the largest one that a tape may have.
+  var speed: Double {
+    switch self {
+    case let effect as AVAudioUnitTimePitch: max(1, Double(effect.rate))
+    default: 4
+    }
+  }
+
   /// True if the sound keeps its speed and its pitch. It goes through the same converter, so that the latency stays.
   open var bypass: Bool {
     get { core.isBypassed ?? isBypassed.withLock { $0 } }

@@ -16,7 +16,7 @@ open class AVAudioUnitTimePitch: AVAudioUnitTimeEffect, @unchecked Sendable {
     super.init(audioComponentDescription: audioComponentDescription)
   }
 
-  /// The speed, 1/32 to 32. 1 at first.
+  /// The speed, 1/32 to 32. 1 at first. Sounds become at most 8 times shorter, counted without the change of pitch.
   open var rate: Float {
     get { parameter(kTimePitchParam_Rate) }
     set { set(kTimePitchParam_Rate, to: newValue) }

@@ -127,7 +127,9 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
 
   /// Gives the player the sounds that wait, of each list up to the next part of a file.
   private func passOn(_ queue: inout Queue) {
-    for index in queue.lists.indices {
+    // Those before have no sounds that wait.
+    let first = queue.lists.firstIndex { !$0.waiting.isEmpty } ?? queue.lists.endIndex
+    for index in first..<queue.lists.endIndex {
       var count = 0
       for sound in queue.lists[index].waiting {
         guard case .samples(let samples, let format, let frames, let owner) = sound.source else {
@@ -322,7 +324,11 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
 
   /// Parts of files that are read ahead for a list, at least a render beyond the one that plays, and the frames of
   /// each.
-  private var mostParts: Int { max(4, maximumFrames / Self.partFrames + 2) }
+  private var mostParts: Int {
+    max(4, max(maximumFrames, longestPull.load(ordering: .relaxed)) / Self.partFrames + 2)
+  }
+  /// Frames that the converters behind the player may take for a render.
+  private let longestPull = Atomic<Int>(0)
   private static var partFrames: Int { 16_384 }
   /// How far the files have come, by the numbers of their lists. Held while a file is read. Lock it before `queue`.
   private let reading = Mutex<[UInt64: FileProgress]>([:])
@@ -337,7 +343,10 @@ package final class BufferPlayerUnit: Unit, EngineService, @unchecked Sendable {
   }
 
   /// Reads ahead as far as there is room. For renders that no device waits for, call it before each.
-  package func readAhead() {
+  ///
+  /// - Parameter frames: Frames that the converters behind the player may take for a render.
+  package func readAhead(frames: Int = 0) {
+    longestPull.store(frames, ordering: .relaxed)
     let most = mostParts
     reading.withLock { progress in
       while true {

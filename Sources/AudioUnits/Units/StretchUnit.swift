@@ -85,7 +85,8 @@ private final class StretchConverter: BusConverter, @unchecked Sendable {
     /// - Returns: The longest sound in seconds that it collects.
     func prepare(_ call: cue_resampler) throws(UnitError) -> Double {
       var longest = 0.0
-      for (speed, pitch) in [(fastest, 4), (slowest, 0.25), (fastest, 0.25), (1, 1.0)] {
+      let low = isTape ? fastest : Stretch.mostShortening * 0.25
+      for (speed, pitch) in [(fastest, 4), (slowest, 0.25), (low, 0.25), (1, 1.0)] {
         unsafe cue_rt_set_ratio(call, speed * rates, pitch * rates)
         guard let burst = unsafe warmUp(call, shape) else { throw failure }
         longest = max(longest, burst)

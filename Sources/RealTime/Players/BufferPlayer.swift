@@ -238,25 +238,44 @@ package struct BufferPlayer: ~Copyable {
     }
   }
 
-  /// Returns the latest list whose turn has come, if any, and the frames until the turn of another one.
+  /// The player's frames at which lists may have their turn.
+  private struct Turns: BitwiseCopyable {
+    /// Within a sound, and at the end of one.
+    var inside = Int64.max
+    var atEnd = Int64.max
+  }
+
+  /// Returns when the lists that wait may have their turn. Their moments do not change within a render.
+  @_noLocks private borrowing func turns(_ at: Int, _ span: Span) -> Turns {
+    var turns = Turns()
+    var next = unsafe state.pointee.list.pointee.interrupting
+    while let list = unsafe next {
+      let moment = unsafe wanted(list, at, span)
+      turns.atEnd = min(turns.atEnd, moment)
+      if unsafe list.pointee.turn == .interrupts { turns.inside = min(turns.inside, moment) }
+      unsafe next = list.pointee.interrupting
+    }
+    return turns
+  }
+
+  /// Returns the latest list whose turn has come; nil if there is none.
   ///
   /// - Parameter isInside: True before the end of a sound.
   @_noLocks private borrowing func interruption(_ at: Int, _ span: Span, isInside: Bool)
-    -> (list: UnsafeMutablePointer<ScheduledBuffer>?, wait: Int64)
+    -> UnsafeMutablePointer<ScheduledBuffer>?
   {
-    var (found, wait) = unsafe (UnsafeMutablePointer<ScheduledBuffer>?.none, Int64.max)
+    var found = unsafe UnsafeMutablePointer<ScheduledBuffer>?.none
     var next = unsafe state.pointee.list.pointee.interrupting
     while let list = unsafe next {
       if unsafe !isInside || list.pointee.turn == .interrupts {
-        let ahead = unsafe wanted(list, at, span) &- state.pointee.position
-        if ahead == 0 { unsafe found = list } else { wait = min(wait, ahead) }
+        if unsafe wanted(list, at, span) == state.pointee.position { unsafe found = list }
       }
       unsafe next = list.pointee.interrupting
     }
-    return unsafe (found, wait)
+    return unsafe found
   }
 
-  /// Most entries that a render goes through.
+  /// Most entries that a render goes through without playing a frame.
   private static var mostTurns: Int { @_noLocks get { 16_384 } }
 
   /// Plays what lies within a render.
@@ -275,19 +294,24 @@ package struct BufferPlayer: ~Copyable {
     }
     unsafe publish(span.sampleTime + Double(at), state.pointee.position)
     var hasSound = false
-    var turns = 0
-    while at < span.frames, turns < Self.mostTurns {
-      turns &+= 1
-      var end = span.frames
+    var turns = turns(at, span)
+    var (idle, last) = (0, at)
+    while at < span.frames, idle < Self.mostTurns {
+      idle = at == last ? idle &+ 1 : 0
+      last = at
       let isInside =
         unsafe state.pointee.isOver
         ? unsafe state.pointee.current.pointee.continues : unsafe state.pointee.hasBegun
-      let next = unsafe interruption(at, span, isInside: isInside)
-      if let list = unsafe next.list {
+      let turn = isInside ? turns.inside : turns.atEnd
+      if unsafe turn <= state.pointee.position,
+        let list = unsafe interruption(at, span, isInside: isInside)
+      {
         unsafe begin(list)
+        turns = self.turns(at, span)
         continue
       }
-      end = unsafe Int(min(Int64(end), Int64(at) &+ min(next.wait, Int64(span.frames))))
+      let wait = unsafe max(turn &- state.pointee.position, 1)
+      let end = Int(min(Int64(span.frames), Int64(at) &+ min(wait, Int64(span.frames))))
       guard let entry = unsafe sounding else {
         advance(&at, end &- at)
         continue
@@ -311,9 +335,11 @@ package struct BufferPlayer: ~Copyable {
         advance(&at, count)
       }
       if unsafe state.pointee.offset < entry.pointee.frames { continue }
-      let isEnd = unsafe !entry.pointee.continues
-      if isEnd, let list = unsafe interruption(at, span, isInside: false).list {
+      if unsafe !entry.pointee.continues, unsafe turns.atEnd <= state.pointee.position,
+        let list = unsafe interruption(at, span, isInside: false)
+      {
         unsafe begin(list)
+        turns = self.turns(at, span)
       } else if unsafe entry.pointee.loops && entry.pointee.frames > 0 {
         unsafe state.pointee.offset = 0
       } else {

@@ -15,6 +15,10 @@ package struct Stretch: ~Copyable {
   /// Speed and pitch that the converter has been told.
   private let told: UnsafeMutablePointer<SIMD2<Float>>
 
+  /// How many times shorter a sound may become, counted without its pitch: of more, Rubber Band may make what is no
+  /// number, and writes about it.
+  package static var mostShortening: Double { @_noLocks get { 8 } }
+
   /// - Parameters:
   ///   - speeds: The least and the largest speed.
   ///   - switches: Those of the unit, which runs at speed 1 while it is bypassed.
@@ -39,7 +43,8 @@ package struct Stretch: ~Copyable {
     let rates = unsafe input.format.sampleRate / setup.outputs.pointee.format.sampleRate
     let pitch = cue_rt_power(2, Double(values.y) / 1200)
     let speed = Double(values.x) * (isTape ? pitch : 1)
-    let held = min(max(speed, slowest), fastest)
+    let most = isTape ? fastest : min(fastest, Self.mostShortening * pitch)
+    let held = min(max(speed, slowest), most)
     unsafe cue_rt_set_ratio(input.resampler, held * rates, pitch * rates)
   }
 }

@@ -125,6 +125,63 @@ import Testing
     expectTrue(player.destination(forMixer: mixers[1], bus: 0) !== second)
   }
 
+  /// The source of an effect keeps its other connections when the effect goes.
+  @Test func aDetachedEffectLeavesTheDryWay() throws {
+    let offline = try OfflineEngine(.standard(48000, 1))
+    let engine = offline.engine
+    let player = offline.player(.standard(48000, 1))
+    let effect = AVAudioUnitEQ(numberOfBands: 1)
+    engine.attach(effect)
+    engine.connect(
+      player,
+      to: [
+        AVAudioConnectionPoint(node: effect, bus: 0),
+        AVAudioConnectionPoint(node: engine.mainMixerNode, bus: 1),
+      ], fromBus: 0, format: .standard(48000, 1))
+    engine.connect(
+      effect, to: engine.mainMixerNode, fromBus: 0, toBus: 0, format: .standard(48000, 1))
+    engine.detach(effect)
+    expectEqual(engine.outputConnectionPoints(for: player, outputBus: 0).count, 2)
+    player.scheduleBuffer(AVAudioPCMBuffer([Array(repeating: 0.25, count: 512)]))
+    player.play()
+    try expectEqual(offline.render(512)[0], Array(repeating: 0.5, count: 512))
+  }
+
+  /// An effect of an engine at 8,000 Hz in one at 192,000 Hz.
+  @Test func anEffectTakesAnyRateAfterAnyOther() throws {
+    let effect = AVAudioUnitEQ(numberOfBands: 1)
+    for rate in [8000, 192_000, 8000] as [Double] {
+      let offline = try OfflineEngine(.standard(rate, 1))
+      offline.engine.attach(effect)
+      offline.engine.connect(
+        effect, to: offline.engine.mainMixerNode, format: .standard(rate, 1))
+      let player = AVAudioPlayerNode()
+      offline.engine.attach(player)
+      offline.engine.connect(player, to: effect, format: .standard(rate, 1))
+      _ = try offline.render(64)
+      offline.engine.detach(effect)
+    }
+  }
+
+  /// A node that is attached while its former engine is released on another thread.
+  @Test func aNodeGoesFromAReleasedEngineToAnother() throws {
+    final class Box: @unchecked Sendable {
+      var engine: OfflineEngine?
+      init(_ engine: OfflineEngine) { self.engine = engine }
+    }
+    for _ in 0..<50 {
+      let player = AVAudioPlayerNode()
+      let first = Box(try OfflineEngine())
+      first.engine?.engine.attach(player)
+      DispatchQueue.global().async { first.engine = nil }
+      while player.engine != nil { usleep(1) }
+      let second = try OfflineEngine()
+      second.engine.attach(player)
+      usleep(1000)
+      expectTrue(player.engine === second.engine)
+    }
+  }
+
   @Test func mixersConvertRatesAndChannels() throws {
     let mono = try OfflineEngine(.standard(48000, 1))
     let player = mono.player(.standard())

@@ -357,6 +357,26 @@ import Testing
     engine.stop()
   }
 
+  /// The first connection to the output starts the device anew.
+  @Test func aStopDuringTheFirstConnectionHolds() throws {
+    let daemon = try JackDaemon(period: 256)
+    for delay in [0, 5, 20, 60, 100] as [UInt32] {
+      let engine = engine(on: daemon)
+      engine.inputNode.installTap(onBus: 0, bufferSize: 1024, format: nil) { _, _ in }
+      try engine.start()
+      let player = AVAudioPlayerNode()
+      engine.attach(player)
+      let group = DispatchGroup()
+      DispatchQueue.global().async(group: group) {
+        engine.connect(player, to: engine.mainMixerNode, format: nil)
+      }
+      usleep(1000 * delay)
+      engine.stop()
+      group.wait()
+      expectTrue(!engine.isRunning, "\(delay)")
+    }
+  }
+
   /// An input that is connected to nothing has no connection that could keep its former rate.
   @Test func theInputHasTheRateOfTheServerUnlessItIsConnected() throws {
     let server = HandDrivenServer()

@@ -199,6 +199,39 @@ import Testing
     }
   }
 
+  /// A thousand interrupts that wait take no time at each end of a short loop, and a long render has all of it.
+  @Test func shortLoopsAndManyInterruptsArePlayedWhole() throws {
+    let (offline, player) = try mono(1 << 20)
+    player.scheduleBuffer(AVAudioPCMBuffer([ramp(1, 8)]), at: nil, options: .loops)
+    for i in 0..<1000 {
+      player.scheduleBuffer(
+        AVAudioPCMBuffer([ramp(100, 8)]),
+        at: AVAudioTime(sampleTime: Int64(1_000_000 + i), atRate: 48000), options: .interrupts)
+    }
+    player.play()
+    let heard = try offline.render(1 << 20)[0]
+    expectTrue(heard[..<1_000_000].indices.allSatisfy { heard[$0] == Float($0 % 8 + 1) })
+    expectTrue(heard[1_000_000..<1_001_000].allSatisfy { $0 == 100 })
+    expectEqual(Array(heard[1_001_000..<1_001_008]), ramp(101, 7) + [0])
+  }
+
+  /// A player of a higher rate is read as far ahead as a long render takes.
+  @Test func filesHaveNoHolesBehindAConverter() throws {
+    try withTemporaryFolder { folder in
+      let url = folder.appendingPathComponent("sound.wav")
+      let ones = Array(repeating: Float(1), count: 400_000)
+      let format = AVAudioFormat.standard(192_000, 1)
+      try AVAudioFile(forWriting: url, settings: format.settings).write(
+        from: AVAudioPCMBuffer([ones], format))
+      let offline = try OfflineEngine(.standard(44100, 1), maximum: 65_536)
+      let player = offline.player(format)
+      try player.scheduleFile(AVAudioFile(forReading: url), at: nil)
+      player.play()
+      let heard = try offline.render(65_536)[0]
+      expectTrue(heard[1000...].allSatisfy { abs($0 - 1) < 0.01 })
+    }
+  }
+
   /// What interrupts a file leaves it all of its sound before, however much of it was read.
   @Test func filesPlayUntilTheyAreInterrupted() throws {
     try withTemporaryFolder { folder in
