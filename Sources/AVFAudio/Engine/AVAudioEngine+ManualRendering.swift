@@ -137,6 +137,13 @@ extension AVAudioEngine {
     return status
   }
 
+  /// Returns how much faster a node runs than the output, by the time effects between.
+  private func speed(behind node: AVAudioNode) -> Double {
+    outputConnectionPoints(for: node, outputBus: 0).compactMap(\.node).map { next in
+      ((next as? AVAudioUnitTimeEffect)?.speed ?? 1) * speed(behind: next)
+    }.max() ?? 1
+  }
+
   /// The function that renders, for `realtime`. It neither allocates nor waits, and goes on to work while nodes and
   /// connections change. In `offline`, it does not wait for files and taps.
   public var manualRenderingBlock: AVAudioEngineManualRenderingBlock {

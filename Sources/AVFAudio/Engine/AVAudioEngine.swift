@@ -468,16 +468,6 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
 
   var players: [AVAudioPlayerNode] { edit { nodes.values.compactMap { $0 as? AVAudioPlayerNode } } }
 
-  /// Returns how much faster a node runs than the output, by the time effects between.
-  func speed(behind node: AVAudioNode) -> Double {
-    edit {
-      connections.filter { $0.source === node }.map { connection in
-        let own = (connection.destination as? AVAudioUnitTimeEffect)?.speed ?? 1
-        return own * speed(behind: connection.destination)
-      }.max() ?? 1
-    }
-  }
-
   // MARK: Latency
 
   /// Seconds from the output node to the moment when it is heard; 0 in manual rendering.

@@ -174,11 +174,11 @@ import Testing
     expectTrue(waits { delegate.ends.all == [true, true] })
     try expectTrue(AVAudioFile(forReading: recorder.url).length < 24_000)
     expectTrue(recorder.deleteRecording() && !recorder.deleteRecording())
+    expectTrue(!FileManager.default.fileExists(atPath: recorder.url.path))
     // A folder of the name stays.
     try FileManager.default.createDirectory(at: recorder.url, withIntermediateDirectories: true)
     expectTrue(!recorder.deleteRecording())
     expectTrue(FileManager.default.fileExists(atPath: recorder.url.path))
-    expectTrue(!FileManager.default.fileExists(atPath: recorder.url.path))
   }
 
   @Test func rateAndChannelsAreThoseOfTheFile() throws {

@@ -12,6 +12,7 @@ final class OfflineEngine {
     _ format: AVAudioFormat = .standard(), maximum: AVAudioFrameCount = 512,
     mode: AVAudioEngineManualRenderingMode = .offline
   ) throws {
+    try findPlugins()
     try engine.enableManualRenderingMode(mode, format: format, maximumFrameCount: maximum)
     buffer = AVAudioPCMBuffer(pcmFormat: format, frameCapacity: maximum)!
   }

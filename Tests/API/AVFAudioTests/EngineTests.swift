@@ -149,6 +149,7 @@ import Testing
 
   /// An effect of an engine at 8,000 Hz in one at 192,000 Hz.
   @Test func anEffectTakesAnyRateAfterAnyOther() throws {
+    try findPlugins()
     let effect = AVAudioUnitEQ(numberOfBands: 1)
     for rate in [8000, 192_000, 8000] as [Double] {
       let offline = try OfflineEngine(.standard(rate, 1))

@@ -7,6 +7,8 @@ import Testing
 
 /// AVAudioEngine in a JACK client of its own.
 @Suite(.tags(.server)) struct LiveEngineTests {
+  init() throws { try findPlugins() }
+
   private func engine(on daemon: JackDaemon) -> AVAudioEngine {
     AVAudioEngine(
       device: HardwareDevice(

@@ -103,8 +103,8 @@ import Testing
     }
     let chains = try require(report["chains"] as? [[String: Any]])
     let hosts = [
-      "floor", "Cuejack", "ecasound", "jalv", "floor, by hand", "Cuejack, by hand",
-      "units, by hand",
+      "floor", "Cuejack", "AVAudioEngine", "ecasound", "jalv", "floor, by hand",
+      "Cuejack, by hand", "units, by hand",
     ]
     expectEqual(
       chains.map { "\($0["host"]!) \($0["count"]!)" }, hosts.flatMap { ["\($0) 1", "\($0) 2"] })
@@ -117,11 +117,13 @@ import Testing
       expectEqual((chain["beyondFloor"] != nil), (chain["each"] != nil && !isFloor), "\(chain)")
     }
     let mixes = try require(report["mixes"] as? [[String: Any]])
-    let four = Array(hosts.prefix(4))
-    expectEqual(mixes.map { $0["host"] as? String }, four + four)
+    let loading = Array(hosts.prefix(5))
+    expectEqual(mixes.map { $0["host"] as? String }, loading + loading)
     // No plugins side by side for the floor and for jalv, and too many plugins for jalv.
     let loaded = mixes.filter { $0["missing"] == nil }
-    expectEqual(loaded.map { $0["host"] as? String }, ["Cuejack", "ecasound"] + four.dropLast())
+    expectEqual(
+      loaded.map { $0["host"] as? String },
+      ["Cuejack", "AVAudioEngine", "ecasound"] + loading.dropLast())
     for mix in loaded {
       for sound in ["noise", "silence", "denormals"] {
         let load = mix[sound] as? [String: Any] ?? [:]
