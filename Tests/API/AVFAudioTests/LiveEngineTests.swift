@@ -270,7 +270,7 @@ import Testing
     expectEqual(shown.status, 0, "\(shown)")
     let lines = shown.output.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
     for line in [
-      "AVAudioPlayerNode: node, 0 in, 1 out", "\(equalizer.name): node, 1 in, 1 out",
+      "AVAudioPlayerNode: node, 1 out", "\(equalizer.name): node, 1 in, 1 out",
       "AVAudioInputNode: node, 2 in, 2 out", "AVAudioMixerNode: node, 3 in, 2 out",
       "AVAudioOutputNode: node, 2 in, 2 out",
     ] {
