@@ -5,7 +5,7 @@ import Logging
 import Server
 import System
 
-// What Apple's classes do not have: the engine as a client of JACK.
+// The engine as a client of JACK. Apple's classes have none of this.
 
 extension AVAudioEngine {
   /// Creates an engine without nodes for a JACK server.

@@ -52,7 +52,7 @@ extension AVAudioEngine {
   /// Hands the rendering of the engine from the device to the program. Connections stay; taps of the output and of the
   /// input are removed.
   ///
-  /// What is rendered has the format `pcmFormat`. The longest render has `maximumFrameCount` frames.
+  /// Renders give sound in `pcmFormat`, at most `maximumFrameCount` frames at a time.
   ///
   /// - Throws: -80801 if the engine runs; -50 if the format is not linear PCM or the number is 0 or above 2²⁰.
   public func enableManualRenderingMode(

@@ -85,7 +85,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
       let after = connections.filter { $0.source === node }
       disconnect { $0.source === node || $0.destination === node }
       if let before, !after.isEmpty {
-        // What the source is connected to besides stays as it is.
+        // The source keeps its other connections.
         add(
           after.map { ($0.destination, $0.input) }, to: before.source, before.output, before.format)
       }

@@ -79,18 +79,6 @@ open class AVAudioInputNode: AVAudioIONode, AVAudioMixing, MixedNode, @unchecked
     return blocks.withLock { $0.last?.format } ?? .absent
   }
 
-  /// The volume at the mixer behind the node, 0 to 1.
-  public var volume: Float {
-    get { mixing.current.volume }
-    set { set { $0.volume = newValue } }
-  }
-
-  /// The pan at the mixer behind the node, -1 to 1.
-  public var pan: Float {
-    get { mixing.current.pan }
-    set { set { $0.pan = newValue } }
-  }
-
   override func applyOutput(_ format: BusFormat) throws {
     try unsafe unsafeDowncast(unit, to: EngineMixerUnit.self).setOutputFormat(format)
   }

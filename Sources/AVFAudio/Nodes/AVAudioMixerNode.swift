@@ -44,18 +44,6 @@ open class AVAudioMixerNode: AVAudioNode, AVAudioMixing, MixedNode, MixingNode,
     }
   }
 
-  /// The volume at the mixer behind this one, 0 to 1.
-  public var volume: Float {
-    get { mixing.current.volume }
-    set { set { $0.volume = newValue } }
-  }
-
-  /// The pan at the mixer behind this one, -1 to 1.
-  public var pan: Float {
-    get { mixing.current.pan }
-    set { set { $0.pan = newValue } }
-  }
-
   /// The first input that is connected to nothing.
   public var nextAvailableInputBus: AVAudioNodeBus { firstFreeInput }
 

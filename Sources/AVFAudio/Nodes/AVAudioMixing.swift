@@ -49,7 +49,7 @@ final class MixingSettings: Sendable {
   }
 }
 
-/// What has settings for a mixer.
+/// A node, or one of its connections, with settings for a mixer.
 protocol PlacedSound: AnyObject {
   var placement: MixingSettings.Values { get }
   func set(_ body: (inout MixingSettings.Values) -> Void)
@@ -66,6 +66,22 @@ extension MixedNode {
   func set(_ body: (inout MixingSettings.Values) -> Void) {
     let values = mixing.change(body)
     engine?.apply(values, from: self)
+  }
+}
+
+extension AVAudioStereoMixing {
+  /// The pan at the mixer behind it, -1 to 1. What is no number counts as 0.
+  public var pan: Float {
+    get { (self as? any PlacedSound)?.placement.pan ?? 0 }
+    set { (self as? any PlacedSound)?.set { $0.pan = newValue } }
+  }
+}
+
+extension AVAudioMixing {
+  /// The volume at the mixer behind it, 0 to 1. What is no number counts as 0.
+  public var volume: Float {
+    get { (self as? any PlacedSound)?.placement.volume ?? 1 }
+    set { (self as? any PlacedSound)?.set { $0.volume = newValue } }
   }
 }
 
@@ -92,18 +108,6 @@ open class AVAudioMixingDestination: NSObject, AVAudioMixing, PlacedSound, @unch
       node: connection.destination, bus: connection.input)
     super.init()
     _ = settings.change { $0 = values }
-  }
-
-  /// 0 to 1, the full volume.
-  public var volume: Float {
-    get { settings.current.volume }
-    set { set { $0.volume = newValue } }
-  }
-
-  /// -1, the left side alone, to 1, the right side alone.
-  public var pan: Float {
-    get { settings.current.pan }
-    set { set { $0.pan = newValue } }
   }
 
   var placement: MixingSettings.Values { settings.current }

@@ -62,18 +62,6 @@ open class AVAudioPlayerNode: AVAudioNode, AVAudioMixing, MixedNode, @unchecked 
     player.isConnected()
   }
 
-  /// The volume at the mixer behind the player, 0 to 1.
-  public var volume: Float {
-    get { mixing.current.volume }
-    set { set { $0.volume = newValue } }
-  }
-
-  /// The pan at the mixer behind the player, -1 to 1.
-  public var pan: Float {
-    get { mixing.current.pan }
-    set { set { $0.pan = newValue } }
-  }
-
   // MARK: Buffers
 
   /// Plays a buffer behind what was scheduled before.

@@ -33,7 +33,7 @@ open class AVAudioSinkNode: AVAudioNode, @unchecked Sendable {
     try unsafe unsafeDowncast(unit, to: EngineMixerUnit.self).setOutputFormat(format)
   }
 
-  /// What the device renders for the node.
+  /// The unit that the device renders for the node, and the function that gets its sound.
   var pulled: SidePull.Item {
     unsafe SidePull.Item(
       unit, Self.receive, Unmanaged.passUnretained(block).toOpaque(), keeping: block)

@@ -57,18 +57,6 @@ open class AVAudioSourceNode: AVAudioNode, AVAudioMixing, MixedNode, @unchecked 
   /// None.
   open override var numberOfInputs: Int { 0 }
 
-  /// The volume at the mixer behind the node, 0 to 1.
-  public var volume: Float {
-    get { mixing.current.volume }
-    set { set { $0.volume = newValue } }
-  }
-
-  /// The pan at the mixer behind the node, -1 to 1.
-  public var pan: Float {
-    get { mixing.current.pan }
-    set { set { $0.pan = newValue } }
-  }
-
   override func setOutput(_ format: AVAudioFormat) {
     super.setOutput(format)
     if self.format == nil { setInput(format, bus: 0) }

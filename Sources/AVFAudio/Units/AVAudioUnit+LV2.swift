@@ -3,7 +3,7 @@ import AudioUnits
 public import Foundation
 import PluginHost
 
-// What Apple's class does not have: units that are LV2 plugins.
+// Units that are LV2 plugins. Apple's class has none of this.
 
 extension AVAudioUnit {
   /// The URI of the LV2 plugin that the unit is; nil for other units, also for those of the library that are made of

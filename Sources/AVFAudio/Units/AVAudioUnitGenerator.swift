@@ -19,18 +19,6 @@ open class AVAudioUnitGenerator: AVAudioUnit, AVAudioMixing, MixedNode, @uncheck
         audioComponentDescription, for: "AVAudioUnitGenerator", types: [kAudioUnitType_Generator]))
   }
 
-  /// The volume at the mixer behind the node, 0 to 1.
-  public var volume: Float {
-    get { mixing.current.volume }
-    set { set { $0.volume = newValue } }
-  }
-
-  /// The pan at the mixer behind the node, -1 to 1.
-  public var pan: Float {
-    get { mixing.current.pan }
-    set { set { $0.pan = newValue } }
-  }
-
   /// True if the node is silent. The change takes one render.
   open var bypass: Bool {
     get { isBypassed.withLock { $0 } }

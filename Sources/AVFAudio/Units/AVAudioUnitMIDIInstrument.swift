@@ -21,18 +21,6 @@ open class AVAudioUnitMIDIInstrument: AVAudioUnit, AVAudioMixing, MixedNode, @un
         description, for: "AVAudioUnitMIDIInstrument", types: [kAudioUnitType_MusicDevice]))
   }
 
-  /// The volume at the mixer behind the node, 0 to 1.
-  public var volume: Float {
-    get { mixing.current.volume }
-    set { set { $0.volume = newValue } }
-  }
-
-  /// The pan at the mixer behind the node, -1 to 1.
-  public var pan: Float {
-    get { mixing.current.pan }
-    set { set { $0.pan = newValue } }
-  }
-
   // MARK: Messages
 
   /// Begins a note. A velocity of 0 ends it.
