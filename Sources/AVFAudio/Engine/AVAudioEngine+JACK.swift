@@ -15,17 +15,20 @@ extension AVAudioEngine {
   ///   - jackClientName: The name of the engine's client; nil for that of the program.
   public convenience init(jackServerName: String?, jackClientName: String? = nil) {
     let server = JackServer(named: jackServerName)
-    self.init(
-      device: HardwareDevice(
-        server, named: server.name, clientName: jackClientName ?? clientName))
+    self.init(device: HardwareDevice(server, named: server.name, clientName: clientName))
+    if let jackClientName { self.jackClientName = jackClientName }
   }
 
   /// The name of the engine's client, by which programs such as qjackctl show it. JACK changes a name that another
-  /// client has. Set it before the first `start`: a client that has begun keeps its name, which the log tells.
+  /// client has, and shortens one that is too long. Set it before the first `start`: a client that has begun keeps its
+  /// name. So does one that would get no name, or one with a colon, which JACK puts before the names of ports. The log
+  /// tells of it.
   public var jackClientName: String {
     get { live.device.clientName }
     set {
-      if !live.device.setClientName(newValue) {
+      if newValue.isEmpty || newValue.contains(":") {
+        log.warning("AVAudioEngine.jackClientName: no client of JACK can be called “\(newValue)”")
+      } else if !live.device.setClientName(newValue) {
         log.warning(
           "AVAudioEngine.jackClientName: the client “\(jackClientName)” has begun, and keeps its name"
         )

@@ -1,6 +1,7 @@
 public import AudioToolbox
 import AudioUnits
-import Foundation
+public import Foundation
+import PluginHost
 
 /// The name of a type of components, as `AVAudioUnitComponent.typeName` has it.
 public let AVAudioUnitTypeOutput = "Output"
@@ -80,9 +81,34 @@ open class AVAudioUnitComponent: NSObject, @unchecked Sendable {
   open override var hash: Int { component.number }
 }
 
+extension NSNotification.Name {
+  /// Posted by the manager when LV2 plugins have come or gone; see `AVAudioUnitComponentManager`.
+  public static let AVAudioUnitComponentManagerRegistrationsChanged = Self(
+    "AVAudioUnitComponentManagerRegistrationsChangedNotification")
+}
+
 /// The components that there are.
+///
+/// Searches find the LV2 plugins that are installed when they are made. If bundles come or go in folders that were there
+/// when the manager was first used, `registrationsChangedNotification` is posted about a second later, on a thread of the
+/// library.
 open class AVAudioUnitComponentManager: NSObject, @unchecked Sendable {
   private static let only = AVAudioUnitComponentManager()
+  private var watch: BundleWatch?
+
+  private override init() {
+    super.init()
+    ComponentList.shared.whenChanged {
+      NotificationCenter.default.post(
+        name: Self.registrationsChangedNotification, object: Self.shared())
+    }
+    watch = BundleWatch(BundleFolders()) { ComponentList.shared.findPlugins() }
+  }
+
+  /// The name of the notification that is posted when plugins have come or gone.
+  public static var registrationsChangedNotification: NSNotification.Name {
+    .AVAudioUnitComponentManagerRegistrationsChanged
+  }
 
   /// Returns the one manager.
   open class func shared() -> AVAudioUnitComponentManager { only }

@@ -23,9 +23,13 @@ package struct BundleFolders: Hashable, Sendable {
   }
 
   /// Paths of all bundles, readable or not, each with a slash at its end.
-  package var bundles: [String] {
+  package var bundles: [String] { entries.filter(Self.isBundle) }
+  /// Paths of what has no manifest, each with a slash at its end.
+  var unfinished: [String] { entries.filter { !Self.isBundle($0) } }
+
+  private var entries: [String] {
     paths.flatMap { folder in
-      FileFacts.names(inFolder: folder).map { "\(folder)/\($0)/" }.filter(Self.isBundle)
+      FileFacts.names(inFolder: folder).map { "\(folder)/\($0)/" }
     }
   }
 

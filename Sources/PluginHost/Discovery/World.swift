@@ -9,7 +9,8 @@ package final class World: Sendable {
     var catalog: PluginCatalog?
   }
   private let state: Mutex<State>
-  let path: String?
+  /// Folders of bundles; nil for LV2_PATH or lilv's own default.
+  package let path: String?
   /// Validates plugins before they are instantiated in this process.
   let validator: PluginValidator?
 

@@ -218,6 +218,10 @@ import Testing
     let (daemon, other) = (try JackDaemon(period: 256), try JackDaemon(rate: 44100, period: 256))
     let engine = AVAudioEngine(jackServerName: daemon.name, jackClientName: "one")
     engine.jackClientName = "named"
+    for name in ["", "a:b"] {
+      engine.jackClientName = name
+      expectEqual(engine.jackClientName, "named")
+    }
     expectTrue(engine.jackServerName == daemon.name && engine.jackTime == nil)
     expectTrue(engine.outputNode.jackPortNames.isEmpty)
     _ = engine.mainMixerNode

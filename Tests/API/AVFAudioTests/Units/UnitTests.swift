@@ -67,6 +67,42 @@ import Testing
     expectTrue(piano.hasMIDIInput && piano.typeName == AVAudioUnitTypeMusicDevice)
   }
 
+  /// A bundle comes, and goes: both are told, and searches find what is there. In a process of its own, whose LV2_PATH it sets.
+  @Test func bundlesThatComeAndGoAreTold() async {
+    await #expect(processExitsWith: .success) {
+      try withTemporaryFolder { folder in
+        let bundles = folder.appendingPathComponent("bundles")
+        try FileManager.default.createDirectory(at: bundles, withIntermediateDirectories: true)
+        setenv("LV2_PATH", "\(bundles.path):/usr/lib/lv2", 1)
+        let manager = AVAudioUnitComponentManager.shared()
+        @Sendable func found() -> [AVAudioUnitComponent] {
+          manager.components { component, _ in component.name == "Come and Gone" }
+        }
+        try require(found().isEmpty)
+        let told = Told<Int>()
+        let token = NotificationCenter.default.addObserver(
+          forName: AVAudioUnitComponentManager.registrationsChangedNotification, object: manager,
+          queue: nil
+        ) { _ in told.add(found().count) }
+        defer { NotificationCenter.default.removeObserver(token) }
+        let bundle = bundles.appendingPathComponent("amp.lv2")
+        try FileManager.default.copyItem(atPath: "/usr/lib/lv2/eg-amp.lv2", toPath: bundle.path)
+        for name in ["amp.ttl", "manifest.ttl"] {
+          let file = bundle.appendingPathComponent(name)
+          try String(contentsOf: file, encoding: .utf8)
+            .replacingOccurrences(of: "plugins/eg-amp", with: "plugins/come-and-gone")
+            .replacingOccurrences(of: "\"Simple Amplifier\"", with: "\"Come and Gone\"")
+            .write(to: file, atomically: false, encoding: .utf8)
+        }
+        try require(waits { told.all == [1] })
+        let component = try require(found().first)
+        try require(component == found().first)
+        try FileManager.default.removeItem(at: bundle)
+        try require(waits { told.all == [1, 0] })
+      }
+    }
+  }
+
   @Test func theClassFollowsTheType() async throws {
     try findPlugins()
     func type(_ description: AudioComponentDescription) async throws -> AVAudioUnit.Type {
