@@ -286,6 +286,13 @@ BODY bool are_finite(const float *samples, size_t frames) CUE_REALTIME {
   return !__builtin_reduce_or(largest >= 0x7f80);
 }
 
+BODY bool are_within(const float *samples, size_t frames, float low, float high) CUE_REALTIME {
+  uint32_t outside = 0;
+  for (size_t i = 0; i < frames; i++)
+    outside |= !((samples[i] >= low) & (samples[i] < high));
+  return outside == 0;
+}
+
 // Defines the functions of one level, and their table.
 #define LEVEL(level, attributes)                                                                   \
   attributes static void read_int16_##level(const void *source, size_t frames, float *out,         \
@@ -344,12 +351,16 @@ BODY bool are_finite(const float *samples, size_t frames) CUE_REALTIME {
   attributes static bool are_finite_##level(const float *samples, size_t frames) CUE_REALTIME {    \
     return are_finite(samples, frames);                                                            \
   }                                                                                                \
+  attributes static bool are_within_##level(const float *samples, size_t frames, float low,        \
+                                            float high) CUE_REALTIME {                             \
+    return are_within(samples, frames, low, high);                                                 \
+  }                                                                                                \
   static const cue_samples level = {                                                               \
       read_int16_##level,  read_int16_stereo_##level,  read_int16_eight_##level,                   \
       read_int24_##level,  read_int24_stereo_##level,  read_float_stereo_##level,                  \
       store_int16_##level, store_int16_stereo_##level, store_int16_eight_##level,                  \
       store_int24_##level, store_int24_stereo_##level, store_float_stereo_##level,                 \
-      are_finite_##level,                                                                          \
+      are_finite_##level,  are_within_##level,                                                     \
   };
 
 LEVEL(baseline, )

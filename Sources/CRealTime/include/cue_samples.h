@@ -50,6 +50,8 @@ typedef struct cue_samples {
                              const float *right) CUE_REALTIME;
   /// Returns true if no sample is infinite or NaN.
   bool (*are_finite)(const float *samples, size_t frames) CUE_REALTIME;
+  /// Returns true if all samples are at least `low` and less than `high`.
+  bool (*are_within)(const float *samples, size_t frames, float low, float high) CUE_REALTIME;
 } cue_samples;
 
 /// The functions in use. Set before `main`, and by tests.
@@ -112,6 +114,11 @@ static inline void cue_rt_store_float_stereo(void *target, size_t frames, const 
 /// Returns true if no sample is infinite or NaN.
 static inline bool cue_rt_are_finite(const float *samples, uint32_t frames) CUE_REALTIME {
   return cue_samples_used->are_finite(samples, frames);
+}
+/// Returns true if all samples are at least `low` and less than `high`.
+static inline bool cue_rt_are_within(const float *samples, uint32_t frames, float low,
+                                     float high) CUE_REALTIME {
+  return cue_samples_used->are_within(samples, frames, low, high);
 }
 
 #pragma clang assume_nonnull end

@@ -1,3 +1,4 @@
+import CRealTime
 import RealTime
 
 /// Counts of samples that a conversion cannot keep.
@@ -22,17 +23,16 @@ package struct SampleFaults: Hashable, Sendable {
   mutating func count(
     _ planes: Planes.Pointers, channels: Int, frames: Int, outside range: Range<Float>
   ) {
-    let (low, high) = (range.lowerBound, range.upperBound)
     for channel in 0..<channels {
       let samples = unsafe planes[channel]
-      var (inside, unknown) = (0, 0)
+      if unsafe cue_rt_are_within(samples, UInt32(frames), range.lowerBound, range.upperBound) {
+        continue
+      }
       for i in 0..<frames {
         let sample = unsafe samples[i]
-        inside &+= sample >= low && sample < high ? 1 : 0
-        unknown &+= sample != sample ? 1 : 0
+        if range.contains(sample) { continue }
+        if sample.isNaN { notFinite += 1 } else { clipped += 1 }
       }
-      clipped += Int64(frames - inside - unknown)
-      notFinite += Int64(unknown)
     }
   }
 
@@ -72,12 +72,7 @@ extension UnsafePointer<UnsafeMutablePointer<Float>> {
     var count: Int64 = 0
     for channel in 0..<channels {
       let samples = unsafe self[channel]
-      var greatest: UInt32 = 0
-      for i in 0..<frames {
-        greatest = unsafe max(greatest, samples[i].bitPattern & 0x7FFF_FFFF)
-      }
-      // The bits of infinity are above those of all numbers.
-      guard greatest >= Float.infinity.bitPattern else { continue }
+      if unsafe cue_rt_are_finite(samples, UInt32(frames)) { continue }
       for i in 0..<frames where unsafe !samples[i].isFinite {
         unsafe samples[i] = 0
         count += 1

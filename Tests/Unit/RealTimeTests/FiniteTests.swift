@@ -36,4 +36,31 @@ import Testing
       }
     }
   }
+
+  /// A single sample outside a range is found at any position, with each instruction set that the processor has.
+  @Test(arguments: WideSamplesTests.levels.map(\.rawValue))
+  func samplesOutsideARangeAreFound(level: UInt32) {
+    defer { WideSamplesTests.useBestLevel() }
+    guard cue_samples_use(cue_samples_level(level)) else { return }
+    let (low, high): (Float, Float) = (-1.25, 0.75)
+    let good = [low, high.nextDown, 0, -0.0, .leastNonzeroMagnitude]
+    let bad = [low.nextDown, high, .infinity, -.infinity, .nan, .signalingNaN]
+    for count in [0, 1, 7, 8, 9, 15, 16, 17, 33, 128] {
+      var samples = (0..<count).map { good[$0 % good.count] }
+      func areWithin() -> Bool {
+        samples.withUnsafeBufferPointer { samples in
+          samples.isEmpty || cue_rt_are_within(samples.baseAddress!, UInt32(count), low, high)
+        }
+      }
+      expectTrue(areWithin())
+      for i in 0..<count {
+        let kept = samples[i]
+        for value in bad {
+          samples[i] = value
+          expectTrue(!areWithin(), "\(value) at \(i) of \(count)")
+        }
+        samples[i] = kept
+      }
+    }
+  }
 }
