@@ -241,7 +241,7 @@ let package = Package(
     .executableTarget(
       name: "render-callback",
       dependencies: [
-        "CRealTime", "Graph", "Hardware", "PluginHost", "Server",
+        "AVFAudio", "AudioToolbox", "CRealTime", "Graph", "Hardware", "PluginHost", "Server",
       ],
       path: "Tests/Tools/Gates/RenderCallback", swiftSettings: relaxed),
 
@@ -395,7 +395,7 @@ let package = Package(
     .testTarget(
       name: "AVFAudioTests",
       dependencies: [
-        "AVFAudio", "AVFoundation", "AudioUnits", "Hardware", "Server", "TestSupport",
+        "AVFAudio", "AVFoundation", "AudioUnits", "CProbe", "Hardware", "Server", "TestSupport",
       ],
       path: "Tests/API/AVFAudioTests", exclude: ["members.md"], swiftSettings: relaxed),
     // A program written for Apple's systems, word for word.

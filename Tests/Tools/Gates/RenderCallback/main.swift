@@ -1,3 +1,5 @@
+import AVFAudio
+import AudioToolbox
 import CRealTime
 import Foundation
 import Graph
@@ -6,7 +8,8 @@ import PluginHost
 import Server
 import Synchronization
 
-// Runs a graph with a render callback, and then an I/O function, for two seconds each on a JACK server: `render-callback SERVER`. With
+// Runs a graph with a render callback, an I/O function and an engine for two seconds each on a JACK server:
+// `render-callback SERVER`. With
 // a second argument `allocates`, the callback allocates, which is forbidden. `rtsan` calls this
 // program.
 
@@ -76,3 +79,35 @@ source.frames.store(0, ordering: .relaxed)
 while source.frames.load(ordering: .relaxed) < 2 * Int(rate) { usleep(1000) }
 hardware.remove(function)
 hardware.closeIfUnused()
+
+// Nodes of an engine, with functions of the app: a source, a player behind effects, and a tap.
+let engine = AVAudioEngine(jackServerName: arguments[1], jackClientName: "engine")
+let player = AVAudioPlayerNode()
+let format = engine.outputNode.inputFormat(forBus: 0)
+let sound = AVAudioPCMBuffer(pcmFormat: format, frameCapacity: AVAudioFrameCount(rate))!
+sound.frameLength = sound.frameCapacity
+source.frames.store(0, ordering: .relaxed)
+let node = AVAudioSourceNode { [source] _, _, frames, list in
+  for buffer in UnsafeMutableAudioBufferListPointer(list) {
+    for i in 0..<Int(frames) { buffer.mData!.assumingMemoryBound(to: Float.self)[i] = 0.25 }
+  }
+  source.frames.add(Int(frames), ordering: .relaxed)
+  return noErr
+}
+let chain = [
+  player, AVAudioUnitEQ(numberOfBands: 2), AVAudioUnitTimePitch(), AVAudioUnitVarispeed(),
+]
+for node in chain + [node] { engine.attach(node) }
+for (from, to) in zip(chain, chain.dropFirst() + [engine.mainMixerNode]) {
+  engine.connect(from, to: to, format: format)
+}
+engine.connect(node, to: engine.mainMixerNode, format: format)
+engine.mainMixerNode.installTap(onBus: 0, bufferSize: 4800, format: nil) { _, _ in }
+try engine.start()
+player.scheduleBuffer(sound, at: nil, options: .loops)
+player.play()
+while source.frames.load(ordering: .relaxed) < 2 * Int(rate) {
+  usleep(1000)
+  player.volume = Float(source.frames.load(ordering: .relaxed) % 3) / 2
+}
+engine.stop()
