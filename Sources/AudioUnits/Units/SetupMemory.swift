@@ -108,7 +108,7 @@ private final class BusMemory: @unchecked Sendable {
   private let pointers: Planes.Pointers
   private let sourcePointers: Planes.Pointers
   private let converter: (any BusConverter)?
-  private let memory: UnsafeMutableRawBufferPointer
+  private let memory: UnsafeMutableRawBufferPointer?
   private let list: UnsafeMutablePointer<cue_buffer_list>
   private let resampling: UnsafeMutablePointer<ResamplingState>
   private let ring: UnsafeMutablePointer<InputRing>?
@@ -127,9 +127,14 @@ private final class BusMemory: @unchecked Sendable {
     unsafe pointers = planes.pointers()
     unsafe sourcePointers = sourcePlanes?.pointers() ?? pointers
     let bytes = shape.frames * format.bytesPerFrame * format.buffers
-    unsafe memory = .allocate(byteCount: bytes, alignment: 64)
-    unsafe memory.initializeMemory(as: UInt8.self, repeating: 0)
-    unsafe lockIntoMemory(UnsafeRawBufferPointer(memory))
+    if shape.isInput && format.isPlanes {
+      unsafe memory = nil
+    } else {
+      let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes, alignment: 64)
+      unsafe memory.initializeMemory(as: UInt8.self, repeating: 0)
+      unsafe lockIntoMemory(UnsafeRawBufferPointer(memory))
+      unsafe self.memory = unsafe memory
+    }
     let listBytes =
       unsafe MemoryLayout<cue_buffer_list>.size
       + (format.buffers - 1) * MemoryLayout<cue_buffer>.stride
@@ -150,8 +155,10 @@ private final class BusMemory: @unchecked Sendable {
   }
 
   deinit {
-    unsafe unlockFromMemory(UnsafeRawBufferPointer(memory))
-    unsafe memory.deallocate()
+    if let memory = unsafe memory {
+      unsafe unlockFromMemory(UnsafeRawBufferPointer(memory))
+      unsafe memory.deallocate()
+    }
     unsafe list.deallocate()
     unsafe resampling.deallocate()
     unsafe ring?.deallocate()
@@ -171,7 +178,8 @@ private final class BusMemory: @unchecked Sendable {
     }
     return unsafe UnitBus(
       format: shape.format, planes: pointers, list: list,
-      memory: memory.baseAddress!, bufferBytes: shape.frames * shape.format.bytesPerFrame,
+      memory: memory?.baseAddress ?? UnsafeMutableRawPointer(pointers[0]),
+      bufferBytes: shape.frames * shape.format.bytesPerFrame,
       source: unitSource,
       resampler: converter?.call ?? cue_resampler(), burstSeconds: converter?.burstSeconds ?? 0,
       delaySeconds: delaySeconds,

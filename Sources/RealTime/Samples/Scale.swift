@@ -4,6 +4,7 @@
   _ samples: UnsafeMutablePointer<Float>, _ frames: Int, from: Float, to: Float
 ) {
   if from == to {
+    if to == 1 { return }
     for frame in 0..<frames { unsafe samples[frame] *= to }
     return
   }

@@ -11,6 +11,8 @@ package struct BusFormat: BitwiseCopyable, Equatable, Sendable {
   private let layout: SampleLayout
   /// The value of the largest sample.
   private let fullScale: Float
+  /// True if the samples of a buffer are those of a plane.
+  package let isPlanes: Bool
 
   /// - Returns: Nil if the process thread cannot convert the format.
   package init?(_ pcm: PCMFormat, isInterleaved: Bool, fractionBits: Int = 0) {
@@ -27,6 +29,7 @@ package struct BusFormat: BitwiseCopyable, Equatable, Sendable {
     self.isInterleaved = isInterleaved
     self.fractionBits = fractionBits
     self.layout = layout
+    isPlanes = layout == .float32(channels: 1)
   }
 
   /// The format in which units compute: 32-bit floats in a buffer for each channel.
@@ -57,9 +60,12 @@ package struct BusFormat: BitwiseCopyable, Equatable, Sendable {
       var count = 0
       if unsafe i < Int(list.pointee.count), let data = unsafe given[i].data {
         count = unsafe min(frames, Int(given[i].bytes) / bytesPerFrame)
-        unsafe layout.copy(
-          UnsafeRawPointer(data), planeFrames: 0, frames: count, gain: ChannelGain(fullScale),
-          to: target, at: 0)
+        // A source may have written into the plane itself.
+        if unsafe !isPlanes || data != UnsafeMutableRawPointer(target[0]) {
+          unsafe layout.copy(
+            UnsafeRawPointer(data), planeFrames: 0, frames: count, gain: ChannelGain(fullScale),
+            to: target, at: 0)
+        }
       }
       for channel in 0..<width {
         unsafe (target[channel] + count).initialize(repeating: 0, count: frames &- count)

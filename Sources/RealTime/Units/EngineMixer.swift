@@ -78,7 +78,6 @@ package struct EngineMixer: BitwiseCopyable {
     let setup = unsafe call.setup.assumingMemoryBound(to: UnitSetup.self)
     let frames = unsafe Int(call.frames)
     let sum = unsafe setup.pointee.outputs.pointee
-    sum.silence(frames: frames)
     var hasSound = false
     for bus in unsafe 0..<setup.pointee.inputCount {
       if unsafe setup.pointee.isUnconnected(bus) {
@@ -91,13 +90,15 @@ package struct EngineMixer: BitwiseCopyable {
         bus, frames: frames, at: call.time, isSilent: &isSilent)
       // One input without sound does not silence the others.
       if status != 0 || isSilent { continue }
+      unsafe add(
+        setup.pointee.inputs[bus], matrices[bus], to: sum, frames, from, to, isFirst: !hasSound)
       hasSound = true
-      unsafe add(setup.pointee.inputs[bus], matrices[bus], to: sum, frames, from, to)
     }
     let (from, to) = unsafe levels[setup.pointee.inputCount].pointee.move()
     if !hasSound {
+      sum.silence(frames: frames)
       unsafe call.flags.pointee |= UInt32(cue_render_is_silent)
-    } else if from.others != 1 || to.others != 1 {
+    } else {
       for channel in 0..<sum.channels {
         unsafe scale(sum.planes[channel], frames, from: from.others, to: to.others)
       }
@@ -107,8 +108,9 @@ package struct EngineMixer: BitwiseCopyable {
 
   @_noLocks private func add(
     _ input: UnitBus, _ matrix: ChannelMatrix, to sum: UnitBus, _ frames: Int, _ from: ChannelGain,
-    _ to: ChannelGain
+    _ to: ChannelGain, isFirst: Bool
   ) {
+    if unsafe isFirst && matrix.gains != nil { sum.silence(frames: frames) }
     for channel in 0..<sum.channels {
       var (first, last) = channel == 1 ? (from.second, to.second) : (from.others, to.others)
       // One channel has no sides.
@@ -117,7 +119,13 @@ package struct EngineMixer: BitwiseCopyable {
       }
       let target = unsafe sum.planes[channel]
       guard let gains = unsafe matrix.gains else {
-        unsafe add(input.planes[channel], to: target, frames, first, last)
+        if isFirst {
+          unsafe UnsafeMutableRawPointer(target).copyMemory(
+            from: input.planes[channel], byteCount: 4 &* frames)
+          unsafe scale(target, frames, from: first, to: last)
+        } else {
+          unsafe add(input.planes[channel], to: target, frames, first, last)
+        }
         continue
       }
       for source in 0..<input.channels {

@@ -37,7 +37,7 @@ package struct UnitBus: BitwiseCopyable {
   /// The unit's own samples: a plane for each channel, at the unit's rate.
   package let planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   package let channels: Int
-  /// Buffers of the format with memory of the bus, and the bytes of each.
+  /// Buffers of the format with memory of the bus, and the bytes of each. An input of planes needs none.
   let list: UnsafeMutablePointer<cue_buffer_list>
   let memory: UnsafeMutableRawPointer
   let bufferBytes: Int
@@ -86,14 +86,17 @@ package struct UnitBus: BitwiseCopyable {
     unsafe self.tap = tap
   }
 
-  /// Points the list's buffers at the memory of the bus.
-  @_noLocks func resetList(frames: Int) {
+  /// Points the list's buffers at planes, if that is what the format has, or else at the memory of the bus.
+  @_noLocks func resetList(
+    _ planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, frames: Int
+  ) {
     let buffers = unsafe cue_rt_buffers(list)
     unsafe list.pointee.count = UInt32(format.buffers)
     for i in 0..<format.buffers {
       unsafe buffers[i].channels = UInt32(format.isInterleaved ? channels : 1)
       unsafe buffers[i].bytes = UInt32(frames &* format.bytesPerFrame)
-      unsafe buffers[i].data = memory + i &* bufferBytes
+      unsafe buffers[i].data =
+        format.isPlanes ? UnsafeMutableRawPointer(planes[i]) : memory + i &* bufferBytes
     }
   }
 
@@ -258,7 +261,7 @@ package struct UnitSetup: BitwiseCopyable {
     }
     let source = unsafe input.pointee.source
     let list = unsafe input.pointee.list
-    unsafe input.pointee.resetList(frames: frames)
+    unsafe input.pointee.resetList(planes, frames: frames)
     var flags: UInt32 = 0
     let status: Int32
     if let unit = unsafe source.unit {
