@@ -72,6 +72,7 @@ package final class MIDIClient: MIDIObject, VoiceOwner, @unchecked Sendable {
       case let port as MIDIOutputPort: port.dispose()
       case let endpoint as MIDIVirtualSource: endpoint.dispose()
       case let endpoint as MIDIVirtualDestination: endpoint.dispose()
+      case let thru as MIDIThru: thru.dispose()
       default: break
       }
     }
@@ -180,6 +181,18 @@ package final class MIDIClient: MIDIObject, VoiceOwner, @unchecked Sendable {
   func disown(_ child: MIDIObject) {
     child.leave()
     state.withLock { state in state.children.removeAll { $0 === child } }
+  }
+
+  /// Unschedules what was sent to a destination or from a virtual source, or everything, and is not due yet.
+  func flush(_ endpoint: MIDIEndpoint?) {
+    for child in state.withLock({ $0.children }) {
+      switch child {
+      case let port as MIDIOutputPort: port.flush(endpoint)
+      case let source as MIDIVirtualSource:
+        if endpoint == nil || endpoint === source.endpoint { source.flush() }
+      default: break
+      }
+    }
   }
 
   /// The port that sends system exclusive messages for which the program has named no port.

@@ -58,6 +58,13 @@ package class MIDIObject: @unchecked Sendable {
     values.withLock { values in facts().merging(values) { $1 } }
   }
 
-  /// Sets a property; nil removes one that was set.
-  package func set(_ name: String, to value: MIDIProperty?) { values.withLock { $0[name] = value } }
+  /// Sets a property.
+  package func set(_ name: String, to value: MIDIProperty) { values.withLock { $0[name] = value } }
+
+  /// Removes a property that was set.
+  ///
+  /// - Returns: False if there is none.
+  package func remove(_ name: String) -> Bool {
+    values.withLock { $0.removeValue(forKey: name) } != nil
+  }
 }

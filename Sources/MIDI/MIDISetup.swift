@@ -81,6 +81,14 @@ package final class MIDISetup: Sendable {
   /// Asks the server if no client follows its ports.
   package func refresh() { if client == nil { look() } }
 
+  /// Asks the server.
+  package func restart() { look() }
+
+  /// Unschedules what was sent to a destination or from a virtual source, or everything, and is not due yet.
+  package func flush(_ endpoint: MIDIEndpoint?) {
+    for client in state.withLock({ $0.clients }) { client.flush(endpoint) }
+  }
+
   private func present<R>(_ body: (State) -> R) -> R {
     if !state.withLock({ $0.hasLooked }) { refresh() }
     return state.withLock { body($0) }
@@ -129,6 +137,9 @@ package final class MIDISetup: Sendable {
   func tell(_ changes: [MIDIChange]) {
     for client in state.withLock({ $0.clients }) { client.tell(changes) }
   }
+
+  /// Tells all clients that a thru connection has been made, changed or removed.
+  package func noteThruConnections() { tell([.thruConnections, .setup]) }
 
   /// Tells all clients that a property has changed.
   package func noteChange(of name: String, of object: MIDIObject) {
