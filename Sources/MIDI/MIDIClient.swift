@@ -29,6 +29,7 @@ package final class MIDIClient: MIDIObject, VoiceOwner, @unchecked Sendable {
     var children: [MIDIObject] = []
   }
   private let state = Mutex(State())
+  private let ending = Hook<@Sendable () -> Void>()
   private let lookedAt = Atomic<UInt64>(0)
   private let toldLosses = Atomic<UInt64>(0)
 
@@ -58,6 +59,9 @@ package final class MIDIClient: MIDIObject, VoiceOwner, @unchecked Sendable {
   /// The name of the JACK client.
   package var jackName: String { device.client.name }
 
+  /// Sets the function to call when the client is disposed of.
+  package func whenDisposed(_ body: @escaping @Sendable () -> Void) { ending.set(body) }
+
   /// Closes the client with its ports and endpoints.
   package func dispose() {
     let isFirst = state.withLock { state in
@@ -66,6 +70,7 @@ package final class MIDIClient: MIDIObject, VoiceOwner, @unchecked Sendable {
     }
     guard isFirst else { return }
     leave()
+    ending.function?()
     for child in state.withLock({ $0.children }) {
       switch child {
       case let port as MIDIInputPort: port.dispose()
@@ -245,7 +250,10 @@ package final class MIDIClient: MIDIObject, VoiceOwner, @unchecked Sendable {
     if !changes.isEmpty { onChange(changes) }
     let lost = unsafe ring.ring.pointee.lostCount
     let new = lost &- toldLosses.exchange(lost, ordering: .relaxed)
-    if new > 0 { log.error("the client “\(jackName)” has lost \(new) MIDI messages: its functions take too long") }
+    if new > 0 {
+      log.error(
+        "the client “\(jackName)” has lost \(new) MIDI messages: its functions take too long")
+    }
   }
 
   private func hand(_ batch: [MIDIReceived], to input: UInt32) {

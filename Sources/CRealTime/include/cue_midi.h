@@ -7,7 +7,8 @@
 
 #pragma clang assume_nonnull begin
 
-/// A message in the buffer of an input port: its frame in the cycle, and its bytes, which last as long as the cycle.
+/// A message in the buffer of an input port: its frame in the cycle, and its bytes, which last as
+/// long as the cycle.
 typedef struct cue_port_message {
   uint32_t frame;
   uint32_t count;
@@ -42,7 +43,8 @@ static inline size_t cue_rt_message_room(void *buffer) CUE_REALTIME {
   CUE_TRUST_END
 }
 
-/// Appends a message to the buffer of an output port. Frames must not decrease. Returns false if there is no room.
+/// Appends a message to the buffer of an output port. Frames must not decrease. Returns false if
+/// there is no room.
 static inline bool cue_rt_add_message(void *buffer, uint32_t frame, const uint8_t *bytes,
                                       size_t count) CUE_REALTIME {
   CUE_TRUST_BEGIN // jack/midiport.h: call it in the process callback; writes to the port's memory.

@@ -16,16 +16,19 @@ private func makeClient(
   _ name: UnsafeRawPointer?, _ notifier: MIDINotifier?
 ) throws(MIDIFailure) -> MIDIClient {
   let name = try unsafe midiText(name)
-  return try onServer { () throws(ServerError) in
+  let client = try onServer { () throws(ServerError) in
     try MIDIClient(named: name) { notifier?.take($0) }
   }
+  client.whenDisposed { notifier?.end() }
+  return client
 }
 
 /// Implements `MIDIClientCreate`. A raw pointer replaces the CFString, which Swift cannot use in a function that it
 /// implements for C.
 @c(MIDIClientCreate)
 public func createMIDIClient(
-  _ name: UnsafeRawPointer?, _ notifyProc: MIDINotifyProc?, _ notifyRefCon: UnsafeMutableRawPointer?,
+  _ name: UnsafeRawPointer?, _ notifyProc: MIDINotifyProc?,
+  _ notifyRefCon: UnsafeMutableRawPointer?,
   _ outClient: UnsafeMutablePointer<MIDIClientRef>?
 ) -> OSStatus {
   answer("MIDIClientCreate") { () throws(MIDIFailure) in

@@ -13,6 +13,7 @@ final class MIDINotifier: Sendable {
   private struct State {
     var pending: [MIDIChange] = []
     var isDelivering = false
+    var isOver = false
   }
   private let receiver: Receiver
   private let state = Mutex(State())
@@ -36,8 +37,16 @@ final class MIDINotifier: Sendable {
 
   deinit { context.withLock { $0?.invalidate() } }
 
+  /// Ends all calls, but for one that has begun.
+  func end() {
+    state.withLock { state in
+      state.isOver = true
+      state.pending = []
+    }
+  }
+
   func take(_ changes: [MIDIChange]) {
-    state.withLock { $0.pending += changes }
+    state.withLock { if !$0.isOver { $0.pending += changes } }
     guard let context = context.withLock({ $0 }) else { return deliver() }
     context.wake()
     deliverLater(context)

@@ -57,8 +57,9 @@ final class MIDIReader: Sendable {
       }
     }
     let size = pieces.reduce(4) { $0 + MIDIPacketLayout.next(MIDIPacketLayout.header + $1.1.count) }
-    unsafe withUnsafeTemporaryAllocation(byteCount: max(size, MemoryLayout<MIDIPacketList>.size), alignment: 8)
-    { memory in
+    unsafe withUnsafeTemporaryAllocation(
+      byteCount: max(size, MemoryLayout<MIDIPacketList>.size), alignment: 8
+    ) { memory in
       guard let start = memory.baseAddress else { return }
       unsafe start.storeBytes(of: UInt32(pieces.count), as: UInt32.self)
       var packet = unsafe start + MIDIPacketLayout.first
@@ -92,7 +93,9 @@ final class MIDIReader: Sendable {
     }
     if pieces.isEmpty { return }
     let size = pieces.reduce(8) { $0 + 12 + 4 * $1.1.count }
-    unsafe withUnsafeTemporaryAllocation(byteCount: max(size, MemoryLayout<MIDIEventList>.size), alignment: 8) {
+    unsafe withUnsafeTemporaryAllocation(
+      byteCount: max(size, MemoryLayout<MIDIEventList>.size), alignment: 8
+    ) {
       memory in
       guard let start = memory.baseAddress else { return }
       unsafe start.storeBytes(of: version.rawValue, as: Int32.self)

@@ -38,7 +38,8 @@ private func makeThru(_ parameters: [UInt8]) throws(MIDIFailure) -> MIDIThru {
   let most = UInt32(kMIDIThruConnection_MaxEndpoints)
   guard values.version == 0, values.numSources <= most, values.numDestinations <= most else {
     throw .badArgument(
-      "version \(values.version), \(values.numSources) sources, \(values.numDestinations) destinations")
+      "version \(values.version), \(values.numSources) sources, \(values.numDestinations) destinations"
+    )
   }
   guard values.numControlTransforms == 0, values.numMaps == 0 else {
     throw .status(kMIDINotPermitted, "there are no control transforms and value maps")
