@@ -44,6 +44,7 @@ let package = Package(
       name: "AudioToolbox", type: .dynamic,
       targets: [
         "AVFAudio", "AVFoundation", "AudioToolbox", "AudioUnit", "CoreAudio", "CoreAudioTypes",
+        "CoreMIDI",
       ]),
     .executable(name: "cuejack", targets: ["cuejack"]),
   ],
@@ -132,6 +133,12 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(
+      name: "MIDI",
+      dependencies: [
+        "CRealTime", "RealTime", "Server", "System", "Timeline",
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
+    .target(
       name: "PluginHost",
       dependencies: [
         "CLilv", "CPluginRunner", "CRealTime", "Graph", "Server", "System",
@@ -159,7 +166,7 @@ let package = Package(
       name: "AudioToolbox",
       dependencies: [
         "AudioQueue", "AudioUnits", "CAudioToolbox", "CFork", "CLibdispatch", "CRealTime", "Codecs",
-        "CoreFoundation", "Files", "Hardware", "RealTime", "Server", "System", "Timeline",
+        "CoreFoundation", "Files", "Hardware", "MIDI", "RealTime", "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict,
       // CoreFoundation is in it. The library and the programs that call it share one.
@@ -167,6 +174,7 @@ let package = Package(
     .target(name: "AudioUnit", dependencies: ["AudioToolbox"], swiftSettings: strict),
     .target(name: "CoreAudio", dependencies: ["AudioToolbox"], swiftSettings: strict),
     .target(name: "CoreAudioTypes", dependencies: ["AudioToolbox"], swiftSettings: strict),
+    .target(name: "CoreMIDI", dependencies: ["AudioToolbox"], swiftSettings: strict),
     .target(
       name: "AVFAudio",
       dependencies: [
@@ -392,6 +400,10 @@ let package = Package(
         "Hardware", "RealTime", "TestSupport",
       ],
       path: "Tests/Unit/AudioToolboxTests", swiftSettings: relaxed),
+    .testTarget(
+      name: "MIDITests",
+      dependencies: ["CJack", "CProbe", "CTestSupport", "MIDI", "Server", "System", "TestSupport"],
+      path: "Tests/Unit/MIDITests", swiftSettings: relaxed),
     .testTarget(
       name: "AVFAudioTests",
       dependencies: [

@@ -172,8 +172,8 @@ package struct Engine: ~Copyable {
   /// Sets whether the server freewheels, so that cycles may wait for the app's callbacks.
   package func setFreewheeling(_ on: Bool) { freewheels.store(on, ordering: .relaxed) }
 
-  /// Returns true if the server freewheels and a voice would run out of entries, or a recorder out
-  /// of spaces, in a cycle of `frames` frames. Call it on the process thread, before the cycle.
+  /// Returns true if the server freewheels and a voice would run out of entries, a recorder out of
+  /// spaces, or MIDI inputs out of room, in a cycle of `frames` frames. Call it on the process thread, before the cycle.
   ///
   /// - Parameter givingUp: If true, the answer is false from now on, until the app enqueues another
   ///   buffer.
@@ -197,6 +197,7 @@ package struct Engine: ~Copyable {
           isLacking = true
         }
       }
+      if processList.midi.lacksRoom(givingUp: givingUp) { isLacking = true }
     }
     isLooking.store(false, ordering: .sequentiallyConsistent)
     return isLacking && !givingUp
@@ -292,6 +293,7 @@ package struct Engine: ~Copyable {
           if unsafe recorders[i].pointee.cycle(time) { happened = true }
         }
       }
+      if processList.midi.cycle(time) { happened = true }
     }
     // A thread that reads this acquires all writes of the cycle. Nothing after it needs to wait for
     // the store.

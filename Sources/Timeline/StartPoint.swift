@@ -19,6 +19,11 @@ package struct StartPoint: BitwiseCopyable, Sendable {
 
   @_noLocks package init(word: Int64) { self.word = word }
 
+  /// Creates the word of a host time in microseconds that a cycle has.
+  @_noLocks package init(atMicroseconds microseconds: UInt64) {
+    word = Self.hostBit | Int64(truncatingIfNeeded: microseconds & (1 << 62 - 1))
+  }
+
   /// The device frame of the start; nil if it is a host time or long past.
   package var frame: Int64? { word < Self.hostBit && word > .min / 2 ? word : nil }
 

@@ -93,6 +93,22 @@ extension AudioUnitParameterInfo {
   }
 }
 
+extension MIDIObjectPropertyChangeNotification {
+  public init(
+    messageID: MIDINotificationMessageID, messageSize: UInt32, object: MIDIObjectRef,
+    objectType: MIDIObjectType, propertyName: Unmanaged<CFString>
+  ) {
+    unsafe self.init(
+      messageID: messageID, messageSize: messageSize, object: object, objectType: objectType,
+      __propertyName: .fromOpaque(propertyName.toOpaque()))
+  }
+
+  public var propertyName: Unmanaged<CFString> {
+    get { unsafe .fromOpaque(__propertyName.toOpaque()) }
+    set { unsafe __propertyName = .fromOpaque(newValue.toOpaque()) }
+  }
+}
+
 /// Returns the same reference for the other class of a string.
 func retyped<From, To>(_ reference: Unmanaged<From>?) -> Unmanaged<To>? {
   guard let reference = unsafe reference else { return nil }

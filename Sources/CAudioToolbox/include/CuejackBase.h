@@ -82,9 +82,9 @@ enum { fsCurPerm = 0, fsRdPerm = 1, fsWrPerm = 2, fsRdWrPerm = 3 };
 #define nil NULL
 #endif
 
-typedef UInt32 ItemCount;
-typedef UInt32 ByteCount;
-typedef UInt32 ByteOffset;
+typedef unsigned long ItemCount;
+typedef unsigned long ByteCount;
+typedef unsigned long ByteOffset;
 typedef UInt32 OptionBits;
 typedef SInt32 Duration;
 typedef long Size;

@@ -73,6 +73,8 @@ extension JackClient {
     return ports(flag.rawValue, type).filter { !$0.hasPrefix("\(name):") }
   }
 
+  var midiPorts: [JackPort] { JackPort.list(JACK_DEFAULT_MIDI_TYPE, isMIDI: true, ports) }
+
   private func ports(_ flags: UInt32, _ type: String = JACK_DEFAULT_AUDIO_TYPE) -> [String] {
     whileOpen { portNames(flags, type) } ?? []
   }
@@ -306,12 +308,16 @@ extension JackClient {
     return found ?? []
   }
 
-  func disconnect(_ name: String, from destination: String) {
-    let source = fullName(name)
+  func disconnect(_ name: String, from other: String) {
+    let own = fullName(name)
     asking {
       whileOpen {
         requests.withLock { change in
           defer { note(&change) }
+          let isInput = unsafe ownPort(name).map {
+            unsafe jack_port_flags($0) & CInt(JackPortIsInput.rawValue) != 0
+          }
+          let (source, destination) = isInput == true ? (other, own) : (own, other)
           _ = unsafe jack_disconnect(client, source, destination)
         }
       }

@@ -59,11 +59,8 @@ extension JackServer {
       defer { opened.close() }
       return [(JACK_DEFAULT_AUDIO_TYPE, false), (JACK_DEFAULT_MIDI_TYPE, true)].flatMap {
         type, isMIDI in
-        [(JackPortIsOutput, true), (JackPortIsInput, false)].flatMap { direction, isOutput in
-          let names = unsafe jack_get_ports(client, nil, type, UInt(direction.rawValue))
-          return unsafe JackClient.strings(names).map {
-            JackPort(name: $0, isOutput: isOutput, isMIDI: isMIDI)
-          }
+        JackPort.list(type, isMIDI: isMIDI) { flags, type in
+          unsafe JackClient.strings(jack_get_ports(client, nil, type, UInt(flags)))
         }
       }
     }

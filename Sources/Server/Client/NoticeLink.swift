@@ -87,6 +87,7 @@ final class NoticeLink: Sendable {
 
   func portRenamed(_ port: jack_port_id_t) {
     links.client?.renamedPorts.push(port)
-    notices?.connectionsChanged()
+    // A connection may be waiting for a port of the new name.
+    notices?.portAppeared()
   }
 }

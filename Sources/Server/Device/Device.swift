@@ -84,6 +84,9 @@ package final class Device: Sendable {
   /// Number of changes of the server's sample rate, restarts included.
   package var rateChanges: UInt64 { serverReturn.rateChanges.load(ordering: .acquiring) }
 
+  /// Number of ports of any client that have appeared on the server or disappeared.
+  package var portChanges: UInt64 { notices.portChanges.load(ordering: .acquiring) }
+
   /// Frames of a cycle.
   package var periodFrames: Int {
     let times = cycles.engine.times
@@ -141,12 +144,12 @@ package final class Device: Sendable {
 
   // MARK: Voices and recorders
 
-  /// Attaches a voice or a recorder: adds a port for each channel, and the cycles play or fill it.
+  /// Attaches a voice, a recorder or a MIDI port: adds a port for each channel, and the cycles play or fill it.
   ///
   /// - Parameter destinations: Destinations of a voice's channels, one for each, instead of ports of its
   ///   own: the ports of a source of the graph. They must exist as long as the voice is attached.
   /// - Returns: The names of the ports: `out_1`, or `in_1`, and so on. The names of a later voice
-  ///   or recorder begin with its number. If this fails and nothing else is attached, the device
+  ///   or recorder begin with its number. A MIDI port has the name of its memory. If this fails and nothing else is attached, the device
   ///   closes.
   package func attach(
     _ memory: some CycleMemory, owner: any VoiceOwner, destinations: [ClientPort]? = nil

@@ -13,6 +13,8 @@ final class DeviceNotices: ServerNotices {
   let mayHaveOtherRate = Atomic<Bool>(false)
   /// Set if a port has appeared that a connection may be waiting for.
   let portsAppeared = Atomic<Bool>(false)
+  /// Number of ports of any client that have appeared or disappeared.
+  let portChanges = Atomic<UInt64>(0)
   let isFreewheeling = Atomic<Bool>(false)
   /// Period in frames to prepare the graph for; 0 for none.
   let changedPeriod = Atomic<Int>(0)
@@ -67,11 +69,15 @@ final class DeviceNotices: ServerNotices {
   func connectionsChanged() { eventThread.post() }
 
   func portAppeared() {
+    portChanges.add(1, ordering: .releasing)
     portsAppeared.store(true, ordering: .releasing)
     eventThread.post()
   }
 
-  func portDisappeared() { eventThread.post() }
+  func portDisappeared() {
+    portChanges.add(1, ordering: .releasing)
+    eventThread.post()
+  }
 
   func latenciesChanged() { eventThread.post() }
 }

@@ -1,22 +1,24 @@
-import CRealTime
+package import CRealTime
 import Glibc
 import Synchronization
 import System
 
-/// The event thread: calls a function after each post of its signal.
+/// A thread that calls a function after each post of its signal, such as a device's event thread.
 ///
 /// It keeps nothing else alive, so the object that the function serves can be released while the
 /// thread sleeps.
 @safe
-final class EventThread: @unchecked Sendable {
+package final class EventThread: @unchecked Sendable {
   /// Posted by the process thread.
-  let signal: UnsafeMutablePointer<cue_signal>
+  package let signal: UnsafeMutablePointer<cue_signal>
   private let isOver = Atomic<Bool>(false)
   private let hasEnded = Atomic<Bool>(false)
   private let hasStarted = Atomic<Bool>(false)
   private let thread = Atomic<UInt>(0)
+  private let name: String
 
-  init() {
+  package init(named name: String = "cuejack-events") {
+    self.name = name
     unsafe signal = .allocate(capacity: 1)
     unsafe signal.initialize(to: cue_signal())
     unsafe cue_signal_initialize(signal)
@@ -31,9 +33,9 @@ final class EventThread: @unchecked Sendable {
   ///
   /// - Parameter body: Returns the seconds after which to call it again even without a post; nil to
   ///   wait for a post.
-  func start(_ body: @escaping @Sendable () -> Double?) {
+  package func start(_ body: @escaping @Sendable () -> Double?) {
     hasStarted.store(true, ordering: .relaxed)
-    startThread(named: "cuejack-events") { [self] in
+    startThread(named: name) { [self] in
       thread.store(pthread_self(), ordering: .relaxed)
       var patience: Double?
       while true {
@@ -50,15 +52,18 @@ final class EventThread: @unchecked Sendable {
   }
 
   /// Wakes the thread. Any thread.
-  func post() { unsafe cue_rt_signal_post(signal) }
+  package func post() { unsafe cue_rt_signal_post(signal) }
+
+  /// True on the thread itself.
+  package var isCurrent: Bool { thread.load(ordering: .relaxed) == pthread_self() }
 
   /// Ends the thread. Waits for that, for a second at most, unless called on the thread itself.
   /// `body` is not called again.
-  func end() {
+  package func end() {
     isOver.store(true, ordering: .releasing)
     post()
     guard hasStarted.load(ordering: .relaxed),
-      thread.load(ordering: .relaxed) != pthread_self()
+      !isCurrent
     else { return }
     // The thread may be waiting for a lock that the caller holds; it ends once it gets the lock.
     let deadline = HostTime.now + 1_000_000_000

@@ -39,6 +39,8 @@ package protocol ServerClient: AnyObject, Sendable {
   /// Returns the full names of the ports of other clients, in the server's order: those that take sound
   /// or MIDI for `.input`, those that give it for `.output`.
   func otherPorts(_ direction: PortDirection, _ kind: PortKind) -> [String]
+  /// The MIDI ports of all clients, in the server's order.
+  var midiPorts: [JackPort] { get }
   /// Whether the client of the port with this full name makes its connections itself, for its own run:
   /// `ConnectionClaim.own`.
   func makesOwnConnections(_ port: String) -> Bool
@@ -114,6 +116,12 @@ package protocol ServerClient: AnyObject, Sendable {
 }
 
 extension ServerClient {
+  func addPort(named name: String, _ direction: PortDirection, isMIDI: Bool) throws(ServerError)
+    -> ClientPort
+  {
+    isMIDI ? try addMIDIPort(named: name, direction) : try addPort(named: name, direction)
+  }
+
   package var liveSampleRate: Double { sampleRate }
   package var isPipeWire: Bool { false }
   package var hostTime: UInt64 { HostTime.now }
@@ -125,6 +133,7 @@ extension ServerClient {
   package var periodFrames: Int { 1024 }
   package var realTimePriority: Int? { nil }
   package func otherPorts(_ direction: PortDirection, _ kind: PortKind) -> [String] { [] }
+  package var midiPorts: [JackPort] { [] }
   package func makesOwnConnections(_ port: String) -> Bool { false }
   package func cardLatency(_ direction: PortDirection) -> Int { 0 }
   package func startTransport() {}

@@ -7,9 +7,11 @@ package import Synchronization
 package enum CycleMember {
   case voice(UnsafeMutablePointer<Voice>)
   case recorder(UnsafeMutablePointer<Recorder>)
+  case midiOutput(UnsafeMutablePointer<MIDIOutput>)
+  case midiInput(UnsafeMutablePointer<MIDIInput>)
 }
 
-/// Memory of a voice or a recorder that runs in a device's cycles.
+/// Memory of a voice, a recorder or a MIDI port that runs in a device's cycles.
 package protocol CycleMemory: AnyObject, Sendable {
   /// Number of channels, with one port for each.
   var channels: Int { get }
@@ -19,6 +21,10 @@ package protocol CycleMemory: AnyObject, Sendable {
   /// For each channel the index of its port; empty if ports and channels have the same order. Set
   /// only while no device uses the memory.
   var portOrder: [Int] { get }
+  /// Returns the short names of the ports.
+  ///
+  /// - Parameter prefix: `in_` or `out_`, behind a number unless it is the first voice or recorder.
+  func portNames(_ prefix: String) -> [String]
   /// True if cycles have pushed events that nobody has read. Any thread.
   var hasEvents: Bool { get }
   /// True if the owner wants `readEvents` whenever the event thread wakes, even without an event of its
@@ -34,10 +40,19 @@ extension CycleMemory {
   /// Direction of the ports.
   package var direction: PortDirection {
     switch member {
-    case .voice: .output
-    case .recorder: .input
+    case .voice, .midiOutput: .output
+    case .recorder, .midiInput: .input
     }
   }
+
+  var isMIDI: Bool {
+    switch member {
+    case .voice, .recorder: false
+    case .midiOutput, .midiInput: true
+    }
+  }
+
+  package func portNames(_ prefix: String) -> [String] { (1...channels).map { "\(prefix)\($0)" } }
 
   /// True if the owner has something to do when the event thread wakes.
   var isBusy: Bool { hasEvents || followsEveryWake.load(ordering: .relaxed) }

@@ -6,12 +6,18 @@ final class ProcessListMemory {
   let processList: UnsafeMutablePointer<ProcessList>
   private let voices: UnsafeMutablePointer<UnsafeMutablePointer<Voice>>
   private let recorders: UnsafeMutablePointer<UnsafeMutablePointer<Recorder>>
+  private let midiOutputs: UnsafeMutablePointer<UnsafeMutablePointer<MIDIOutput>>
+  private let midiInputs: UnsafeMutablePointer<UnsafeMutablePointer<MIDIInput>>
 
-  /// Creates a list of voices and recorders, in this order, and of a graph.
+  /// Creates a list of voices, recorders and MIDI ports, in this order, and of a graph.
   init(_ members: [CycleMember] = [], graph: UnsafeMutablePointer<GraphCycle>? = nil) {
     let capacity = max(1, members.count)
     unsafe voices = .allocate(capacity: capacity)
     unsafe recorders = .allocate(capacity: capacity)
+    unsafe midiOutputs = .allocate(capacity: capacity)
+    unsafe midiInputs = .allocate(capacity: capacity)
+    var midiOutputCount = 0
+    var midiInputCount = 0
     var count = 0
     var recorderCount = 0
     for member in members {
@@ -22,18 +28,28 @@ final class ProcessListMemory {
       case .recorder(let recorder):
         unsafe (recorders + recorderCount).initialize(to: recorder)
         recorderCount += 1
+      case .midiOutput(let output):
+        unsafe (midiOutputs + midiOutputCount).initialize(to: output)
+        midiOutputCount += 1
+      case .midiInput(let input):
+        unsafe (midiInputs + midiInputCount).initialize(to: input)
+        midiInputCount += 1
       }
     }
     unsafe processList = .allocate(capacity: 1)
     unsafe processList.initialize(
       to: ProcessList(
         voices: voices, count: count, recorders: recorders, recorderCount: recorderCount,
-        graph: graph))
+        graph: graph,
+        midi: MIDIPortList(
+          outputs: midiOutputs, midiOutputCount, inputs: midiInputs, midiInputCount)))
   }
 
   deinit {
     unsafe processList.deallocate()
     unsafe voices.deallocate()
     unsafe recorders.deallocate()
+    unsafe midiOutputs.deallocate()
+    unsafe midiInputs.deallocate()
   }
 }

@@ -14,7 +14,13 @@ import Testing
     "AudioServicesPlaySystemSound", "AudioServicesRemoveSystemSoundCompletion",
     "AudioSessionRemovePropertyListener", "AudioSessionSetActive",
     "AudioSessionSetActiveWithFlags", "GetMacOSStatusCommentString", "GetMacOSStatusErrorString",
-    "getprogname",
+    "MIDIClientDispose", "MIDIDeviceGetEntity", "MIDIDeviceGetNumberOfEntities",
+    "MIDIEndpointDispose", "MIDIEntityGetDestination", "MIDIEntityGetNumberOfDestinations",
+    "MIDIEntityGetNumberOfSources", "MIDIEntityGetSource", "MIDIFlushOutput",
+    "MIDIGetDestination", "MIDIGetDevice", "MIDIGetExternalDevice", "MIDIGetNumberOfDestinations",
+    "MIDIGetNumberOfDevices", "MIDIGetNumberOfExternalDevices", "MIDIGetNumberOfSources",
+    "MIDIGetSource", "MIDIPortDisconnectSource", "MIDIPortDispose", "MIDIRestart",
+    "MIDIThruConnectionDispose", "getprogname",
   ]
   /// Functions that take any pointer, and give no status: `graphs.c` and `names.c` have them.
   private static let ofAnything: Set = [

@@ -10,7 +10,7 @@ import Testing
     [SwiftProgram("recorder", modes: [5]), SwiftProgram("sine", modes: [5])]
     + [
       "converter", "devices", "dictaphone", "engineedits", "extconverter", "graphplayer",
-      "listeners",
+      "listeners", "midi",
       "normalizer", "offline",
       "player", "streamparser", "tap", "transcoder",
     ].map { SwiftProgram($0) }
@@ -40,7 +40,7 @@ import Testing
       let names = try require(FileManager.default.enumerator(atPath: headers.path))
         .compactMap { $0 as? String }
       let modules = names.filter { $0.hasSuffix(".swiftmodule") && $0.contains("/") }
-      expectEqual(modules.count, 7)
+      expectEqual(modules.count, 8)
       for name in modules {
         try FileManager.default.removeItem(at: headers.appendingPathComponent(name))
       }
@@ -55,6 +55,14 @@ import Testing
   }
 
   enum Kind: CaseIterable { case jackd, pipeWire }
+
+  @Test(arguments: Kind.allCases) func midiGoesFromASourceToPorts(kind: Kind) throws {
+    let result = try run("midi", [], on: try server(kind))
+    expectTrue(
+      result.status == 0
+        && result.output == "added\nbytes 90 3c 64\nword 20903c64\nKeys M\ntrue true\n",
+      "\(result)")
+  }
 
   /// Starts a server whose sound card is a client of the test.
   private func server(_ kind: Kind) throws -> any PeerServer {

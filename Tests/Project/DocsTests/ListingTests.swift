@@ -135,7 +135,7 @@ import Testing
         """
       let modules = [
         "AVFAudio", "AVFoundation", "AudioToolbox", "AudioUnit", "CoreAudio", "CoreAudioTypes",
-        "CoreFoundation",
+        "CoreFoundation", "CoreMIDI",
       ]
       let imports = modules.map {
         "import \($0)\n#if !canImport(\($0))\n#error(\"\($0)\")\n#endif\n"

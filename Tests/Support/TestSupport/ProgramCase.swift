@@ -256,7 +256,13 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
           "queues", "converters and formats", "sound files", "extended files",
           "streams and system sounds", "hardware", "audio units",
           "listeners, MIDI and components of the app", "queues through units", "graphs",
-          "the audio session",
+          "the audio session", "MIDI",
+        ]),
+      ProgramCase(
+        program: "midi.c",
+        passes: [
+          "lists", "ports", "odd packets", "mistakes", "the setup", "properties", "notifications",
+          "universal packets", "thru connections", "system exclusive messages",
         ]),
       ProgramCase(
         program: "fileinfo.c",

@@ -1,7 +1,8 @@
 import AudioUnits
 public import CAudioToolbox
+import MIDI
 
-// The functions of MusicDevice.h and MIDIServices.h. The headers document each function.
+// The functions of MusicDevice.h. The header documents each function.
 
 /// Sends a MIDI channel message to a unit.
 @c @implementation
@@ -43,8 +44,8 @@ public func MusicDeviceMIDIEventList(
   unsafe withUnit(inUnit, "MusicDeviceMIDIEventList", needs: evtList) {
     unit throws(AudioUnitError) in
     var reader = UniversalMIDI()
-    for packet in unsafe packets(evtList) {
-      for message in reader.messages(packet) {
+    for packet in unsafe MIDIPacketLayout.packets(evtList) {
+      for message in reader.messages(packet.words) {
         try onUnit(unit.unit.send(midi: message, offset: Int(inOffsetSampleFrame)))
       }
     }
@@ -92,53 +93,4 @@ public func MusicDeviceStopNote(
     let bytes = [UInt8(0x80 | inGroupID), UInt8(inNoteInstanceID), 64]
     try onUnit(unit.unit.send(midi: bytes, offset: Int(inOffsetSampleFrame)))
   }
-}
-
-/// Returns the words of the packets of a list.
-private func packets(_ list: UnsafePointer<MIDIEventList>) -> [[UInt32]] {
-  let first = unsafe UnsafeRawPointer(list) + MemoryLayout<MIDIEventList>.offset(of: \.packet)!
-  var packet = unsafe first
-  return unsafe (0..<list.pointee.numPackets).map { _ in
-    let count = unsafe packet.loadUnaligned(fromByteOffset: 8, as: UInt32.self)
-    let words = (0..<Int(min(count, 64))).map { i in
-      unsafe packet.loadUnaligned(fromByteOffset: 12 + 4 * i, as: UInt32.self)
-    }
-    unsafe packet += 12 + 4 * words.count
-    return words
-  }
-}
-
-/// Empties a list.
-@c @implementation
-public func MIDIEventListInit(
-  _ evtlist: UnsafeMutablePointer<MIDIEventList>, _ protocol: MIDIProtocolID
-) -> UnsafeMutablePointer<MIDIEventPacket>? {
-  if unsafe hasNull([evtlist]) { return nil }
-  unsafe evtlist.pointee.protocol = `protocol`
-  unsafe evtlist.pointee.numPackets = 0
-  let first =
-    unsafe UnsafeMutableRawPointer(evtlist) + MemoryLayout<MIDIEventList>.offset(of: \.packet)!
-  return unsafe first.assumingMemoryBound(to: MIDIEventPacket.self)
-}
-
-/// Adds a packet to a list.
-@c @implementation
-public func MIDIEventListAdd(
-  _ evtlist: UnsafeMutablePointer<MIDIEventList>, _ listSize: Int,
-  _ curPacket: UnsafeMutablePointer<MIDIEventPacket>, _ time: MIDITimeStamp, _ wordCount: Int,
-  _ words: UnsafePointer<UInt32>
-) -> UnsafeMutablePointer<MIDIEventPacket>? {
-  if unsafe hasNull([
-    UnsafeRawPointer(evtlist), UnsafeRawPointer(curPacket), UnsafeRawPointer(words),
-  ]) || wordCount < 1 || wordCount > 64 {
-    return nil
-  }
-  let packet = UnsafeMutableRawPointer(curPacket)
-  let end = unsafe packet + 12 + 4 * wordCount
-  if unsafe end > UnsafeMutableRawPointer(evtlist) + listSize { return nil }
-  unsafe packet.storeBytes(of: time, as: UInt64.self)
-  unsafe packet.storeBytes(of: UInt32(wordCount), toByteOffset: 8, as: UInt32.self)
-  unsafe (packet + 12).copyMemory(from: words, byteCount: 4 * wordCount)
-  unsafe evtlist.pointee.numPackets += 1
-  return unsafe end.assumingMemoryBound(to: MIDIEventPacket.self)
 }

@@ -114,12 +114,13 @@ final class Attachments: Sendable {
     }
   }
 
-  /// Whether voices, recorders or the graph have ports of a direction.
+  /// Whether voices, recorders or the graph have ports of a direction. MIDI ports do not count.
   func hasPorts(_ direction: PortDirection) -> Bool {
     withLock { state in
       state.graphPorts.values.contains { $0.direction == direction }
         || state.entries.contains {
-          $0.memory.direction == direction && !$0.portNames.isEmpty && $0.retirement == nil
+          $0.memory.direction == direction && !$0.memory.isMIDI && !$0.portNames.isEmpty
+            && $0.retirement == nil
         }
     }
   }

@@ -83,7 +83,7 @@ struct GraphAttachment: Sendable {
     let seen = cycles.losses.count
     let client = cycles.client
     for port in wanted {
-      let made = try Self.add(port, to: client)
+      let made = try client.addPort(named: port.name, port.direction, isMIDI: port.isMIDI)
       let isKnown = attachments.withLock { state in
         guard cycles.losses.count == seen, state.graph.graph === graph else { return false }
         state.graphPorts[port.name] = .init(port: made, direction: port.direction)
@@ -98,18 +98,10 @@ struct GraphAttachment: Sendable {
     }
   }
 
-  private static func add(_ port: WantedPort, to client: any ServerClient) throws(ServerError)
-    -> ClientPort
-  {
-    port.isMIDI
-      ? try client.addMIDIPort(named: port.name, port.direction)
-      : try client.addPort(named: port.name, port.direction)
-  }
-
   /// Adds all ports of the graph again, on a client that has replaced a lost one.
   func restorePorts(on client: any ServerClient) throws(ServerError) {
     for port in graph?.wantedPorts ?? [] {
-      let made = try Self.add(port, to: client)
+      let made = try client.addPort(named: port.name, port.direction, isMIDI: port.isMIDI)
       port.give(made)
       attachments.withLock {
         $0.graphPorts[port.name] = .init(port: made, direction: port.direction)

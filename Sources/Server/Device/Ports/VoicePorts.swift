@@ -2,7 +2,7 @@ import Logging
 import RealTime
 import System
 
-/// Attaches voices and recorders to a device, and detaches them: adds their ports, and removes them.
+/// Attaches voices, recorders and MIDI ports to a device, and detaches them: adds their ports, and removes them.
 /// Control threads.
 struct VoicePorts: Sendable {
   let attachments: Attachments
@@ -19,15 +19,17 @@ struct VoicePorts: Sendable {
     let seen = cycles.losses.count
     let direction = memory.direction
     let number: Int = try attachments.admit { state in
-      if destinations == nil { state.attached[direction, default: 0] += 1 }
+      if destinations == nil && !memory.isMIDI { state.attached[direction, default: 0] += 1 }
       return state.attached[direction, default: 0]
     }
     let client = cycles.client
     let prefix = (number == 1 ? "" : "\(number)_") + (direction == .input ? "in_" : "out_")
-    let portNames = destinations == nil ? (1...memory.channels).map { "\(prefix)\($0)" } : []
+    let portNames = destinations == nil ? memory.portNames(prefix) : []
     var ports: [ClientPort] = []
     do throws(ServerError) {
-      for name in portNames { ports.append(try client.addPort(named: name, direction)) }
+      for name in portNames {
+        ports.append(try client.addPort(named: name, direction, isMIDI: memory.isMIDI))
+      }
     } catch {
       attachments.leave(ports, portNames)
       throw error
@@ -147,7 +149,8 @@ struct VoicePorts: Sendable {
     var ports: [ClientPort] = []
     do throws(ServerError) {
       for name in attachment.portNames {
-        ports.append(try client.addPort(named: name, memory.direction))
+        ports.append(
+          try client.addPort(named: name, memory.direction, isMIDI: memory.isMIDI))
       }
     } catch {
       for port in ports { client.removePort(port) }

@@ -9,6 +9,7 @@
 #include <AudioToolbox/AUGraph.h>
 #include <AudioToolbox/AudioSession.h>
 #include <AudioToolbox/AudioUnitUtilities.h>
+#include <CoreMIDI/CoreMIDI.h>
 #include <CoreServices/CoreServices.h>
 #include <Cuejack/QueueEffects.h>
 #include <os/workgroup.h>
@@ -30,6 +31,10 @@ enum {
   STREAMS,
   PROCEDURES,
   SOUNDS,
+  MIDI_CLIENTS,
+  MIDI_PORTS,
+  MIDI_ENDPOINTS,
+  MIDI_THRUS,
   KINDS
 };
 
@@ -140,6 +145,18 @@ static void end(int kind, void *handle) {
     break;
   case SOUNDS:
     CALL(AudioServicesDisposeSystemSoundID((SystemSoundID)(uintptr_t)handle), (long)handle);
+    break;
+  case MIDI_CLIENTS:
+    CALL(MIDIClientDispose((MIDIClientRef)(uintptr_t)handle), (long)handle);
+    break;
+  case MIDI_PORTS:
+    CALL(MIDIPortDispose((MIDIPortRef)(uintptr_t)handle), (long)handle);
+    break;
+  case MIDI_ENDPOINTS:
+    CALL(MIDIEndpointDispose((MIDIEndpointRef)(uintptr_t)handle), (long)handle);
+    break;
+  case MIDI_THRUS:
+    CALL(MIDIThruConnectionDispose((MIDIThruConnectionRef)(uintptr_t)handle), (long)handle);
     break;
   default:
     break;
@@ -2344,6 +2361,269 @@ static void call_other(void) {
   call_workgroup();
 }
 
+// MARK: MIDI
+
+static void take_packets(const MIDIPacketList *list, void *data, void *tag);
+
+static MIDIObjectRef any_midi(int kind) {
+  return (MIDIObjectRef)(uintptr_t)any(kind);
+}
+
+static void put_midi(int kind, MIDIObjectRef made) {
+  put(kind, (void *)(uintptr_t)made);
+}
+
+static MIDIEndpointRef any_endpoint(void) {
+  switch (below(4)) {
+  case 0:
+    return CALL(MIDIGetSource(below(8)));
+  case 1:
+    return CALL(MIDIGetDestination(below(8)));
+  default:
+    return any_midi(MIDI_ENDPOINTS);
+  }
+}
+
+/// Sends a list of random bytes, now and soon.
+static void send_packets(void) {
+  union {
+    MIDIPacketList list;
+    char room[4096];
+  } all;
+  union {
+    MIDIEventList list;
+    char room[2048];
+  } events;
+  const Byte *data = bytes(0);
+  MIDIPacket *packet = CALL(MIDIPacketListInit(&all.list));
+  for (UInt32 i = below(8); packet && i > 0; i--) {
+    UInt32 room = one_in(8) ? below(sizeof all) : sizeof all;
+    MIDITimeStamp time = one_in(4) ? draw() : mach_absolute_time() + below(1 << 24);
+    packet =
+        CALL(MIDIPacketListAdd(&all.list, room, packet, one_in(2) ? 0 : time, below(300), data));
+  }
+  MIDIEventPacket *event = CALL(MIDIEventListInit(&events.list, (MIDIProtocolID)(1 + below(2))));
+  for (UInt32 i = below(4); event && i > 0; i--)
+    event = CALL(MIDIEventListAdd(&events.list, sizeof events, event, 0, below(70), bytes(1)));
+  MIDIPortRef port = any_midi(MIDI_PORTS);
+  MIDIEndpointRef endpoint = any_endpoint();
+  CALL(MIDISend(port, endpoint, &all.list), port, endpoint);
+  CALL(MIDIReceived(endpoint, &all.list), endpoint);
+  CALL(MIDISendEventList(port, endpoint, &events.list), port, endpoint);
+  CALL(MIDIReceivedEventList(endpoint, &events.list), endpoint);
+  if (one_in(8)) CALL(MIDIFlushOutput(one_in(4) ? 0 : endpoint), endpoint);
+}
+
+static void send_exclusive(void) {
+  static MIDISysexSendRequest requests[32];
+  static atomic_uint next;
+  static Byte message[2000] = {0xF0, [1 ... 1998] = 1, 0xF7};
+  UInt32 number = next++;
+  if (number >= COUNT(requests)) return;
+  UInt32 count = one_in(4) ? below(2000) : 2000;
+  requests[number] = (MIDISysexSendRequest){any_endpoint(), message, count, false, {0}, NULL, NULL};
+  CALL(MIDISendSysex(&requests[number]), requests[number].destination, count);
+}
+
+static void make_midi(void) {
+  MIDIClientRef client = any_midi(MIDI_CLIENTS);
+  MIDIObjectRef made = 0;
+  MIDIReadBlock read = ^(const MIDIPacketList *list, void *tag) {
+    take_packets(list, NULL, tag);
+  };
+  MIDIReceiveBlock receive = ^(const MIDIEventList *list, void *tag) {
+    (void)tag;
+    CALL(MIDIEventPacketNext(&list->packet[0]));
+  };
+  MIDIProtocolID protocol = (MIDIProtocolID)(one_in(8) ? word() : 1 + below(2));
+  int kind = MIDI_PORTS;
+  switch (below(10)) {
+  case 0:
+    kind = MIDI_CLIENTS;
+    CALL(MIDIClientCreate(string(), NULL, NULL, &made));
+    break;
+  case 1:
+    kind = MIDI_CLIENTS;
+    CALL(MIDIClientCreateWithBlock(string(), &made, ^(const MIDINotification *message) {
+      (void)message;
+    }));
+    break;
+  case 2:
+    CALL(MIDIInputPortCreate(client, string(), take_packets, NULL, &made), client);
+    break;
+  case 3:
+    CALL(MIDIInputPortCreateWithBlock(client, string(), &made, read), client);
+    break;
+  case 4:
+    CALL(MIDIInputPortCreateWithProtocol(client, string(), protocol, &made, receive), client);
+    break;
+  case 5:
+    CALL(MIDIOutputPortCreate(client, string(), &made), client);
+    break;
+  case 6:
+    kind = MIDI_ENDPOINTS;
+    CALL(MIDIDestinationCreate(client, string(), take_packets, NULL, &made), client);
+    break;
+  case 7:
+    kind = MIDI_ENDPOINTS;
+    if (one_in(2))
+      CALL(MIDIDestinationCreateWithBlock(client, string(), &made, read), client);
+    else
+      CALL(MIDIDestinationCreateWithProtocol(client, string(), protocol, &made, receive), client);
+    break;
+  default:
+    kind = MIDI_ENDPOINTS;
+    if (one_in(2))
+      CALL(MIDISourceCreate(client, string(), &made), client);
+    else
+      CALL(MIDISourceCreateWithProtocol(client, string(), protocol, &made), client);
+    break;
+  }
+  put_midi(kind, made);
+}
+
+static void call_midi_property(void) {
+  MIDIObjectRef object = one_in(4) ? word() : any_endpoint();
+  CFStringRef names[] = {kMIDIPropertyName,        kMIDIPropertyUniqueID, kMIDIPropertyModel,
+                         kMIDIPropertyDisplayName, kMIDIPropertyOffline,  string()};
+  CFStringRef name = ONE_OF(names), text = NULL;
+  CFDataRef data = NULL;
+  CFDictionaryRef dictionary = NULL;
+  CFPropertyListRef all = NULL;
+  MIDIObjectType type;
+  SInt32 number = (SInt32)word();
+  switch (below(10)) {
+  case 0:
+    CALL(MIDIObjectGetIntegerProperty(object, name, &number), object);
+    break;
+  case 1:
+    CALL(MIDIObjectSetIntegerProperty(object, name, number), object, number);
+    break;
+  case 2:
+    CALL(MIDIObjectGetStringProperty(object, name, &text), object);
+    break;
+  case 3:
+    CALL(MIDIObjectSetStringProperty(object, name, string()), object);
+    break;
+  case 4:
+    CALL(MIDIObjectGetDataProperty(object, name, &data), object);
+    break;
+  case 5:
+    data = CFDataCreate(NULL, bytes(0), below(64));
+    CALL(MIDIObjectSetDataProperty(object, name, one_in(8) ? NULL : data), object);
+    break;
+  case 6:
+    CALL(MIDIObjectGetDictionaryProperty(object, name, &dictionary), object);
+    break;
+  case 7:
+    CALL(MIDIObjectSetDictionaryProperty(object, name, ONE_OF(dictionaries)), object);
+    CALL(MIDIObjectRemoveProperty(object, name), object);
+    break;
+  case 8:
+    CALL(MIDIObjectGetProperties(object, &all, one_in(2)), object);
+    break;
+  default:
+    CALL(MIDIObjectFindByUniqueID(number, &object, &type), number);
+    break;
+  }
+  if (text) CFRelease(text);
+  if (data) CFRelease(data);
+  if (dictionary) CFRelease(dictionary);
+  if (all) CFRelease(all);
+}
+
+static void call_midi_setup(void) {
+  ItemCount index = one_in(4) ? (ItemCount)draw() : below(4);
+  MIDIDeviceRef device = CALL(MIDIGetDevice(index), (long)index);
+  MIDIEntityRef entity = CALL(MIDIDeviceGetEntity(one_in(4) ? word() : device, below(2)), device);
+  CALL(MIDIGetNumberOfDevices());
+  CALL(MIDIGetNumberOfSources());
+  CALL(MIDIGetNumberOfDestinations());
+  CALL(MIDIGetNumberOfExternalDevices());
+  CALL(MIDIGetExternalDevice(index), (long)index);
+  CALL(MIDIDeviceGetNumberOfEntities(device), device);
+  CALL(MIDIEntityGetNumberOfSources(entity), entity);
+  CALL(MIDIEntityGetSource(entity, index), entity, (long)index);
+  CALL(MIDIEntityGetNumberOfDestinations(entity), entity);
+  CALL(MIDIEntityGetDestination(entity, index), entity, (long)index);
+  CALL(MIDIEntityGetDevice(entity, &device), entity);
+  CALL(MIDIEndpointGetEntity(any_endpoint(), &entity));
+  if (one_in(8)) CALL(MIDIRestart());
+}
+
+static void call_thru(void) {
+  MIDIThruConnectionParams values;
+  MIDIThruConnectionRef thru = any_midi(MIDI_THRUS), made = 0;
+  DO(MIDIThruConnectionParamsInitialize(&values));
+  values.numSources = one_in(8) ? word() : below(2);
+  values.numDestinations = one_in(8) ? word() : below(2);
+  values.sources[0].endpointRef = any_endpoint();
+  values.destinations[0].endpointRef = any_endpoint();
+  values.noteNumber.transform = (MIDITransformType)(one_in(4) ? word() : below(12));
+  values.noteNumber.param = (SInt16)word();
+  values.lowVelocity = (UInt8)word();
+  CFDataRef data = CFDataCreate(NULL, (const UInt8 *)&values, sizeof values - (one_in(8) ? 1 : 0));
+  CFDataRef got = NULL, list = NULL;
+  switch (below(4)) {
+  case 0:
+    CALL(MIDIThruConnectionCreate(string(), data, &made));
+    put_midi(MIDI_THRUS, made);
+    break;
+  case 1:
+    CALL(MIDIThruConnectionSetParams(thru, data), thru);
+    break;
+  case 2:
+    CALL(MIDIThruConnectionGetParams(thru, &got), thru);
+    break;
+  default:
+    CALL(MIDIThruConnectionFind(string(), &list));
+    break;
+  }
+  CFRelease(data);
+  if (got) CFRelease(got);
+  if (list) CFRelease(list);
+}
+
+static void call_midi(void) {
+  MIDIPortRef port = any_midi(MIDI_PORTS);
+  switch (below(12)) {
+  case 0:
+  case 1:
+    make_midi();
+    break;
+  case 2:
+    CALL(MIDIPortConnectSource(port, any_endpoint(), (void *)(uintptr_t)below(3)), port);
+    break;
+  case 3:
+    CALL(MIDIPortDisconnectSource(port, any_endpoint()), port);
+    break;
+  case 4:
+    send_exclusive();
+    break;
+  case 5:
+    call_midi_setup();
+    break;
+  case 6:
+  case 7:
+    call_midi_property();
+    break;
+  case 8:
+    call_thru();
+    break;
+  default:
+    send_packets();
+    break;
+  }
+}
+
+static void take_packets(const MIDIPacketList *list, void *data, void *tag) {
+  (void)data, (void)tag;
+  const MIDIPacket *packet = &list->packet[0];
+  for (UInt32 i = 0; i < list->numPackets; i++)
+    packet = MIDIPacketNext(packet);
+  call_back(call_midi);
+}
+
 // MARK: Threads
 
 static const struct {
@@ -2364,6 +2644,7 @@ static const struct {
                 {"streams", call_stream, 3},
                 {"sounds", call_service, 1},
                 {"the session", call_session, 1},
+                {"MIDI", call_midi, 1},
                 {"others", call_other, 1}};
 
 static double end_of_run;

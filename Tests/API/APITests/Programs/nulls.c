@@ -2,6 +2,7 @@
 // `NullTests` checks that every function with pointers has a row here.
 #include "soundfiles.h"
 
+#include <CoreMIDI/CoreMIDI.h>
 #include <Cuejack/QueueEffects.h>
 #include <os/workgroup.h>
 
@@ -885,6 +886,106 @@ static void units(void) {
   WORKS(AudioComponentInstanceDispose(unit));
 }
 
+static void took(const MIDIPacketList *list, void *data, void *tag) {
+  (void)list, (void)data, (void)tag;
+}
+
+static void midi(void) {
+  static MIDIClientRef client, made;
+  static MIDIPortRef input, output;
+  static MIDIEndpointRef source, destination;
+  static SInt32 number;
+  static CFDataRef data;
+  static CFStringRef text;
+  static MIDIPacketList list;
+  static MIDISysexSendRequest request;
+  static Byte byte = 0xF8;
+  MIDIReadBlock read = ^(const MIDIPacketList *packets, void *tag) {
+    (void)packets, (void)tag;
+  };
+  MIDIReceiveBlock receive = ^(const MIDIEventList *events, void *tag) {
+    (void)events, (void)tag;
+  };
+  WORKS(MIDIClientCreate(CFSTR("nulls"), NULL, NULL, &client));
+  WORKS(MIDIInputPortCreate(client, CFSTR("in"), took, NULL, &input));
+  WORKS(MIDIOutputPortCreate(client, CFSTR("out"), &output));
+  WORKS(MIDISourceCreate(client, CFSTR("source"), &source));
+  WORKS(MIDIDestinationCreate(client, CFSTR("destination"), took, NULL, &destination));
+  MIDIPacketListInit(&list);
+  const Row rows[] = {
+      PARAM(MIDIClientCreate(nowhere, NULL, NULL, &made)),
+      PARAM(MIDIClientCreate(CFSTR("a"), NULL, NULL, nowhere)),
+      PARAM(MIDIClientCreateWithBlock(nowhere, &made, NULL)),
+      PARAM(MIDIClientCreateWithBlock(CFSTR("a"), nowhere, NULL)),
+      PARAM(MIDIInputPortCreate(client, nowhere, took, NULL, &made)),
+      PARAM(MIDIInputPortCreate(client, CFSTR("a"), NOWHERE(MIDIReadProc), NULL, &made)),
+      PARAM(MIDIInputPortCreate(client, CFSTR("a"), took, NULL, nowhere)),
+      PARAM(MIDIInputPortCreateWithBlock(client, nowhere, &made, read)),
+      PARAM(MIDIInputPortCreateWithBlock(client, CFSTR("a"), nowhere, read)),
+      PARAM(MIDIInputPortCreateWithBlock(client, CFSTR("a"), &made, nowhere)),
+      PARAM(MIDIInputPortCreateWithProtocol(client, nowhere, 1, &made, receive)),
+      PARAM(MIDIInputPortCreateWithProtocol(client, CFSTR("a"), 1, nowhere, receive)),
+      PARAM(MIDIInputPortCreateWithProtocol(client, CFSTR("a"), 1, &made, nowhere)),
+      PARAM(MIDIOutputPortCreate(client, nowhere, &made)),
+      PARAM(MIDIOutputPortCreate(client, CFSTR("a"), nowhere)),
+      PARAM(MIDIDestinationCreate(client, nowhere, took, NULL, &made)),
+      PARAM(MIDIDestinationCreate(client, CFSTR("a"), NOWHERE(MIDIReadProc), NULL, &made)),
+      PARAM(MIDIDestinationCreate(client, CFSTR("a"), took, NULL, nowhere)),
+      PARAM(MIDIDestinationCreateWithBlock(client, nowhere, &made, read)),
+      PARAM(MIDIDestinationCreateWithBlock(client, CFSTR("a"), nowhere, read)),
+      PARAM(MIDIDestinationCreateWithBlock(client, CFSTR("a"), &made, nowhere)),
+      PARAM(MIDIDestinationCreateWithProtocol(client, nowhere, 1, &made, receive)),
+      PARAM(MIDIDestinationCreateWithProtocol(client, CFSTR("a"), 1, nowhere, receive)),
+      PARAM(MIDIDestinationCreateWithProtocol(client, CFSTR("a"), 1, &made, nowhere)),
+      PARAM(MIDISourceCreate(client, nowhere, &made)),
+      PARAM(MIDISourceCreate(client, CFSTR("a"), nowhere)),
+      PARAM(MIDISourceCreateWithProtocol(client, nowhere, 1, &made)),
+      PARAM(MIDISourceCreateWithProtocol(client, CFSTR("a"), 1, nowhere)),
+      ROW(MIDIPortConnectSource(input, source, NULL), noErr),
+      ROW(MIDIEntityGetDevice(0, NULL), kMIDIObjectNotFound),
+      ROW(MIDIEndpointGetEntity(source, NULL), kMIDIObjectNotFound),
+      PARAM(MIDISend(output, destination, nowhere)),
+      PARAM(MIDISendEventList(output, destination, nowhere)),
+      PARAM(MIDISendSysex(nowhere)),
+      PARAM(MIDIReceived(source, nowhere)),
+      PARAM(MIDIReceivedEventList(source, nowhere)),
+      ROW(MIDIPacketListInit(nowhere) == NULL, true),
+      ROW(MIDIPacketListAdd(nowhere, 64, list.packet, 0, 1, &byte) == NULL, true),
+      ROW(MIDIPacketListAdd(&list, 64, nowhere, 0, 1, &byte) == NULL, true),
+      ROW(MIDIPacketListAdd(&list, 64, list.packet, 0, 1, nowhere) == NULL, true),
+      PARAM(MIDIObjectGetIntegerProperty(source, nowhere, &number)),
+      PARAM(MIDIObjectGetIntegerProperty(source, kMIDIPropertyUniqueID, nowhere)),
+      PARAM(MIDIObjectSetIntegerProperty(source, nowhere, 1)),
+      PARAM(MIDIObjectGetStringProperty(source, nowhere, &text)),
+      PARAM(MIDIObjectGetStringProperty(source, kMIDIPropertyName, nowhere)),
+      PARAM(MIDIObjectSetStringProperty(source, nowhere, CFSTR("a"))),
+      PARAM(MIDIObjectSetStringProperty(source, CFSTR("a"), nowhere)),
+      PARAM(MIDIObjectGetDataProperty(source, nowhere, &data)),
+      PARAM(MIDIObjectGetDataProperty(source, CFSTR("a"), nowhere)),
+      PARAM(MIDIObjectSetDataProperty(source, nowhere, data)),
+      PARAM(MIDIObjectSetDataProperty(source, CFSTR("a"), nowhere)),
+      PARAM(MIDIObjectGetDictionaryProperty(source, nowhere, (CFDictionaryRef *)&data)),
+      PARAM(MIDIObjectGetDictionaryProperty(source, CFSTR("a"), nowhere)),
+      PARAM(MIDIObjectSetDictionaryProperty(source, nowhere, nowhere)),
+      PARAM(MIDIObjectSetDictionaryProperty(source, CFSTR("a"), nowhere)),
+      PARAM(MIDIObjectGetProperties(source, nowhere, true)),
+      PARAM(MIDIObjectRemoveProperty(source, nowhere)),
+      ROW(MIDIObjectFindByUniqueID(0, NULL, NULL), kMIDIObjectNotFound),
+      ROW((MIDIThruConnectionParamsInitialize(nowhere), true), true),
+      PARAM(MIDIThruConnectionCreate(NULL, nowhere, &made)),
+      PARAM(MIDIThruConnectionCreate(NULL, data, nowhere)),
+      ROW(MIDIThruConnectionGetParams(0, nowhere), kMIDIObjectNotFound),
+      ROW(MIDIThruConnectionSetParams(0, nowhere), kMIDIObjectNotFound),
+      PARAM(MIDIThruConnectionFind(nowhere, &data)),
+      PARAM(MIDIThruConnectionFind(CFSTR("a"), nowhere)),
+  };
+  CHECK_ROWS("MIDI", rows);
+  request.destination = destination;
+  request.bytesToSend = 4;
+  GIVES(MIDISendSysex(&request), kAudio_ParamError);
+  WORKS(MIDIClientDispose(client));
+}
+
 int main(void) {
   signal(SIGSEGV, crashed);
   signal(SIGILL, crashed);
@@ -899,6 +1000,7 @@ int main(void) {
   hardware();
   units();
   session();
+  midi();
   CHECK(rmdir(folder) == 0);
   return 0;
 }

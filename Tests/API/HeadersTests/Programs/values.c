@@ -31,7 +31,7 @@ CHECK(offsetof(AudioQueueBuffer, mPacketDescriptionCapacity) == 32);
 CHECK(offsetof(AudioQueueBuffer, mPacketDescriptions) == 40);
 CHECK(offsetof(AudioQueueBuffer, mPacketDescriptionCount) == 48);
 CHECK(sizeof(OSStatus) == 4 && sizeof(Boolean) == 1 && sizeof(AudioFilePermissions) == 1);
-CHECK(sizeof(Byte) == 1 && sizeof(ItemCount) == 4 && sizeof(FourCharCode) == 4);
+CHECK(sizeof(Byte) == 1 && sizeof(ItemCount) == 8 && sizeof(FourCharCode) == 4);
 CHECK(sizeof(AudioTimeStampFlags) == 4 && sizeof(AudioChannelBitmap) == 4);
 
 CHECK(noErr == 0 && fsRdPerm == 1 && fsWrPerm == 2 && fsRdWrPerm == 3);

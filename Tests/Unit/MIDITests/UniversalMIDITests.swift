@@ -1,10 +1,9 @@
+import MIDI
 import TestSupport
 import Testing
 
-@testable import AudioToolbox
-
 /// Universal MIDI Packets, as the messages of MIDI 1.0 that plugins hear.
-@Suite struct MIDITests {
+@Suite struct UniversalMIDITests {
   private func messages(_ words: UInt32...) -> [[UInt8]] {
     var reader = UniversalMIDI()
     return reader.messages(words)

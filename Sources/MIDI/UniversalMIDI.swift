@@ -2,12 +2,14 @@
 ///
 /// Messages of MIDI 2.0 lose what MIDI 1.0 has no room for: lower bits of values, and what concerns one note
 /// only, except pressure.
-struct UniversalMIDI {
+package struct UniversalMIDI {
   /// A system exclusive message that has begun.
   private var exclusive: [UInt8] = []
 
+  package init() {}
+
   /// Returns the messages that a packet completes, as bytes.
-  mutating func messages(_ words: [UInt32]) -> [[UInt8]] {
+  package mutating func messages(_ words: [UInt32]) -> [[UInt8]] {
     var messages: [[UInt8]] = []
     var rest = words[...]
     while let word = rest.first {
@@ -33,12 +35,8 @@ struct UniversalMIDI {
   /// A message of MIDI 1.0 in one word.
   private static func short(_ word: UInt32) -> [UInt8] {
     let bytes = [16, 8, 0].map { UInt8(truncatingIfNeeded: word >> $0) }
-    let count =
-      switch bytes[0] {
-      case 0xC0...0xDF, 0xF1, 0xF3: 2
-      case 0xF4...0xFF: 1
-      default: 3
-      }
+    // What is no status of a short message stays as it is.
+    let count = max(1, MIDIStream.count(bytes[0]))
     return Array(bytes.prefix(count))
   }
 

@@ -1,0 +1,191 @@
+package import CRealTime
+import Synchronization
+package import Timeline
+
+/// What only the process thread uses of a MIDI output.
+@safe
+struct MIDIOutputState {
+  /// The messages that wait for their time.
+  var queue: MIDIMessage.Pointer?
+  /// A list of messages to hand back.
+  var spent: MIDIMessage.Pointer?
+  /// The latest flush that a cycle has seen.
+  var flush: UInt64 = 0
+  @_noLocks init() {
+    unsafe queue = nil
+    unsafe spent = nil
+  }
+}
+
+/// A MIDI output port's part of the cycle: sends messages on their frames.
+///
+/// Threads push heaps of messages to a list, from which each cycle takes all. A message that the port's buffer has no
+/// room for stays first in the queue until the next cycle. One that is longer than a whole buffer goes out in pieces,
+/// in cycles that follow each other.
+@safe
+package struct MIDIOutput: ~Copyable {
+  private let incoming = Atomic<UInt>(0)
+  private let returned = Atomic<UInt>(0)
+  /// Number of the first message that the latest flush leaves.
+  private let flush = Atomic<UInt64>(0)
+  /// Messages of earlier times are dropped.
+  private let earliest = Atomic<Int64>(.min)
+  private let held = Atomic<Bool>(false)
+  private let port: UnsafeMutablePointer<cue_port>
+  private let state: UnsafeMutablePointer<MIDIOutputState>
+
+  /// Creates an output in memory that the caller owns.
+  package init(port: UnsafeMutablePointer<cue_port>, state: UnsafeMutableRawPointer) {
+    unsafe self.port = port
+    unsafe self.state = state.initializeMemory(as: MIDIOutputState.self, to: MIDIOutputState())
+  }
+
+  /// Bytes that `init` needs for `state`.
+  package static var stateBytes: Int { MemoryLayout<MIDIOutputState>.size }
+
+  // MARK: Any thread
+
+  /// Hands a heap of messages to the next cycle.
+  package func push(_ heap: MIDIMessage.Pointer) {
+    var first = incoming.load(ordering: .relaxed)
+    while true {
+      unsafe heap.pointee.next = MIDIMessage.Pointer(bitPattern: first)
+      let (exchanged, original) = incoming.weakCompareExchange(
+        expected: first, desired: UInt(bitPattern: heap), ordering: .acquiringAndReleasing)
+      if exchanged { return }
+      first = original
+    }
+  }
+
+  /// True if no cycle has taken what was pushed last.
+  package var isUntaken: Bool { incoming.load(ordering: .acquiring) != 0 }
+
+  /// True if there are messages to take back.
+  package var hasReturned: Bool { returned.load(ordering: .acquiring) != 0 }
+
+  /// Removes and returns the messages that are sent or dropped, as a list of heaps. One thread at a time.
+  package func takeBack() -> MIDIMessage.Pointer? {
+    let list = returned.exchange(0, ordering: .acquiringAndReleasing)
+    return unsafe MIDIMessage.Pointer(bitPattern: list)
+  }
+
+  /// Drops the messages with numbers below `number` whose time is after the next cycle.
+  package func flush(before number: UInt64) { flush.store(number, ordering: .releasing) }
+
+  /// Drops all messages of times before `time`, which is a host time.
+  package func drop(before time: StartPoint) {
+    earliest.store(time.word, ordering: .releasing)
+  }
+
+  /// Excludes the output from cycles that begin from now on: they only empty the port's buffer.
+  package func hold() { held.store(true, ordering: .sequentiallyConsistent) }
+  package func release() { held.store(false, ordering: .sequentiallyConsistent) }
+
+  /// Frees all messages. No cycle may run the output any more.
+  package func freeAll() {
+    let untaken = incoming.exchange(0, ordering: .acquiringAndReleasing)
+    unsafe MIDIMessage.free(MIDIMessage.Pointer(bitPattern: untaken))
+    unsafe MIDIMessage.free(takeBack())
+    unsafe MIDIMessage.free(state.pointee.queue)
+    unsafe MIDIMessage.free(state.pointee.spent)
+    unsafe state.pointee = MIDIOutputState()
+  }
+
+  // MARK: The cycle
+
+  /// Sends what is due in a cycle.
+  ///
+  /// - Returns: True if there are messages to take back.
+  @_noLocks borrowing func cycle(_ time: CycleTime) -> Bool {
+    guard let samples = unsafe cue_rt_port_buffer(port.pointee, UInt32(time.frames)) else {
+      return false
+    }
+    let buffer = UnsafeMutableRawPointer(samples)
+    unsafe cue_rt_clear_midi(buffer)
+    if time.isMute || held.load(ordering: .sequentiallyConsistent) { return false }
+    take(StartPoint(atMicroseconds: time.nextMicroseconds))
+    let earliest = earliest.load(ordering: .acquiring)
+    var frame = 0
+    var isEmpty = true
+    while let top = unsafe state.pointee.queue {
+      if unsafe top.pointee.time.word >= earliest {
+        if unsafe !top.pointee.isImmediate {
+          let due = unsafe top.pointee.time.frame(
+            inCycleAt: 0, frames: time.frames, from: time.microseconds, to: time.nextMicroseconds)
+          if due >= Int64(time.frames) { break }
+          frame = max(frame, Int(due))
+        }
+        if unsafe !send(top, buffer, UInt32(frame), isEmpty: isEmpty) { break }
+        isEmpty = false
+      }
+      unsafe state.pointee.queue = MIDIMessage.removeTop(of: top)
+      unsafe spend(top)
+    }
+    guard unsafe state.pointee.spent != nil, returned.load(ordering: .acquiring) == 0 else {
+      return false
+    }
+    unsafe returned.store(UInt(bitPattern: state.pointee.spent), ordering: .releasing)
+    unsafe state.pointee.spent = nil
+    return true
+  }
+
+  /// Takes all pushed messages into the queue, and drops those that a flush unschedules.
+  ///
+  /// - Parameter end: The end of the cycle. Messages before it stay.
+  @_noLocks private borrowing func take(_ end: StartPoint) {
+    let first = incoming.exchange(0, ordering: .acquiringAndReleasing)
+    // Read after the exchange: then each message that is taken here without its flush was sent after it.
+    let flush = flush.load(ordering: .acquiring)
+    var flushed: MIDIMessage.Pointer?
+    let isFlush = unsafe flush != state.pointee.flush
+    if isFlush {
+      unsafe state.pointee.flush = flush
+      unsafe flushed = state.pointee.queue
+      unsafe state.pointee.queue = nil
+    }
+    var list = unsafe MIDIMessage.Pointer(bitPattern: first)
+    while let heap = unsafe list {
+      unsafe list = heap.pointee.next
+      unsafe heap.pointee.next = nil
+      if unsafe isFlush && heap.pointee.number < flush {
+        unsafe flushed = MIDIMessage.merge(flushed, heap)
+      } else {
+        unsafe state.pointee.queue = MIDIMessage.merge(state.pointee.queue, heap)
+      }
+    }
+    while let top = unsafe flushed {
+      let isDue = unsafe top.pointee.isImmediate || top.pointee.time.word < end.word
+      let stays = unsafe isDue || top.pointee.sentCount > 0
+      if !stays {
+        unsafe spend(top)
+        return
+      }
+      unsafe flushed = MIDIMessage.removeTop(of: top)
+      unsafe state.pointee.queue = MIDIMessage.merge(state.pointee.queue, top)
+    }
+  }
+
+  @_noLocks private borrowing func spend(_ heap: MIDIMessage.Pointer) {
+    unsafe heap.pointee.next = state.pointee.spent
+    unsafe state.pointee.spent = heap
+  }
+
+  /// Sends a message, or a piece of a message that is longer than a buffer.
+  ///
+  /// - Parameter isEmpty: True if the cycle has sent nothing before.
+  /// - Returns: False if some of it has to wait for the next cycle.
+  @_noLocks private borrowing func send(
+    _ message: MIDIMessage.Pointer, _ buffer: UnsafeMutableRawPointer, _ frame: UInt32,
+    isEmpty: Bool
+  ) -> Bool {
+    let left = unsafe message.pointee.count &- message.pointee.sentCount
+    let room = unsafe Int(clamping: cue_rt_message_room(buffer))
+    let count = isEmpty ? min(left, room) : left
+    if count > room || count == 0 { return left == 0 }
+    if unsafe !cue_rt_add_message(buffer, frame, MIDIMessage.rest(of: message), count) {
+      return false
+    }
+    unsafe message.pointee.countSent(count)
+    return count == left
+  }
+}
