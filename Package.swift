@@ -150,6 +150,12 @@ let package = Package(
         "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
+    .target(
+      name: "Music",
+      dependencies: [
+        "AudioUnits", "Files", "RealTime", "System", "Timeline",
+        .product(name: "Logging", package: "swift-log"),
+      ], swiftSettings: strict),
     // Swift's view of the C module of the same name, which is the toolchain's: no module of a package may share
     // that with others.
     .target(
@@ -159,7 +165,7 @@ let package = Package(
       name: "AudioToolbox",
       dependencies: [
         "AudioQueue", "AudioUnits", "CAudioToolbox", "CFork", "CLibdispatch", "CRealTime", "Codecs",
-        "CoreFoundation", "Files", "Hardware", "RealTime", "Server", "System", "Timeline",
+        "CoreFoundation", "Files", "Hardware", "Music", "RealTime", "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict,
       // CoreFoundation is in it. The library and the programs that call it share one.
@@ -171,7 +177,7 @@ let package = Package(
       name: "AVFAudio",
       dependencies: [
         "AudioQueue", "AudioToolbox", "AudioUnits", "CRealTime", "Codecs", "Files", "Graph",
-        "Hardware",
+        "Hardware", "Music",
         "PluginHost", "RealTime", "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
@@ -192,7 +198,7 @@ let package = Package(
       name: "Command",
       dependencies: [
         "Analysis", "AudioQueue", "AudioUnits", "CGlibc", "Codecs", "Control", "Files", "Graph",
-        "Pictures", "PluginHost", "RealTime", "Server", "Sessions",
+        "Music", "Pictures", "PluginHost", "RealTime", "Server", "Sessions",
         "System", "Timeline",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
@@ -312,6 +318,12 @@ let package = Package(
         "Server", "System", "TestSupport",
       ],
       path: "Tests/Unit/AudioUnitsTests", swiftSettings: relaxed),
+    .testTarget(
+      name: "MusicTests",
+      dependencies: [
+        "AudioUnits", "CProbe", "CRealTime", "Files", "Music", "RealTime", "System", "TestSupport",
+      ],
+      path: "Tests/Unit/MusicTests", swiftSettings: relaxed),
     .target(
       name: "SessionSupport", dependencies: ["PluginHost", "Sessions", "TestSupport"],
       path: "Tests/Support/SessionSupport", swiftSettings: relaxed),
