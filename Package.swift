@@ -153,8 +153,7 @@ let package = Package(
     .target(
       name: "Music",
       dependencies: [
-        "AudioUnits", "Files", "RealTime", "System", "Timeline",
-        .product(name: "Logging", package: "swift-log"),
+        "AudioUnits", "Files", "RealTime", "System",
       ], swiftSettings: strict),
     // Swift's view of the C module of the same name, which is the toolchain's: no module of a package may share
     // that with others.
@@ -321,7 +320,7 @@ let package = Package(
     .testTarget(
       name: "MusicTests",
       dependencies: [
-        "AudioUnits", "CProbe", "CRealTime", "Files", "Music", "RealTime", "System", "TestSupport",
+        "AudioUnits", "CProbe", "CRealTime", "Files", "Music", "RealTime", "TestSupport",
       ],
       path: "Tests/Unit/MusicTests", swiftSettings: relaxed),
     .target(

@@ -1,6 +1,4 @@
 import AudioUnits
-import Glibc
-import Logging
 import RealTime
 import Synchronization
 import System

@@ -16,7 +16,7 @@ package enum RenderError {
   /// Too many scheduled changes or messages wait.
   package static var memoryFull: Int32 { @_noLocks get { -108 } }
   /// The unit hears no MIDI.
-  package static var unsupported: Int32 { @_noLocks get { -66748 } }
+  package static var unsupported: Int32 { @_noLocks get { -66751 } }
 }
 
 /// An audio unit as renders see it.

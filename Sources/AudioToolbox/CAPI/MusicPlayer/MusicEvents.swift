@@ -26,24 +26,24 @@ extension EventContent {
         channel: channel, note: number, velocity: velocity, releaseVelocity: release,
         duration: Float32(duration))
       return EventStructure(
-        type: UInt32(kMusicEventType_MIDINoteMessage), bytes: bytes(of: message))
+        type: kMusicEventType_MIDINoteMessage, bytes: bytes(of: message))
     case .channel(let status, let first, let second):
       return EventStructure(
-        type: UInt32(kMusicEventType_MIDIChannelMessage), bytes: [status, first, second, 0])
+        type: kMusicEventType_MIDIChannelMessage, bytes: [status, first, second, 0])
     case .system(let data):
       return EventStructure(
-        type: UInt32(kMusicEventType_MIDIRawData), bytes: bytes(UInt32(data.count), data))
+        type: kMusicEventType_MIDIRawData, bytes: bytes(UInt32(data.count), data))
     case .meta(let kind, let data):
       return EventStructure(
-        type: UInt32(kMusicEventType_Meta),
+        type: kMusicEventType_Meta,
         bytes: [kind, 0, 0, 0] + bytes(UInt32(data.count), data)
       )
     case .user(let data):
       return EventStructure(
-        type: UInt32(kMusicEventType_User), bytes: bytes(UInt32(data.count), data))
+        type: kMusicEventType_User, bytes: bytes(UInt32(data.count), data))
     case .parameter(let id, let scope, let element, let value):
       let event = ParameterEvent(parameterID: id, scope: scope, element: element, value: value)
-      return EventStructure(type: UInt32(kMusicEventType_Parameter), bytes: bytes(of: event))
+      return EventStructure(type: kMusicEventType_Parameter, bytes: bytes(of: event))
     case .extendedNote(let note):
       var result = bytes(of: note.instrument) + bytes(of: note.group)
       result += bytes(of: Float32(note.duration)) + bytes(of: UInt32(2 + note.controls.count))
@@ -51,10 +51,10 @@ extension EventContent {
       for control in note.controls { result += bytes(of: control.id) + bytes(of: control.value) }
       // The structure has room for a control.
       while result.count < MemoryLayout<ExtendedNoteOnEvent>.size { result.append(0) }
-      return EventStructure(type: UInt32(kMusicEventType_ExtendedNote), bytes: result)
+      return EventStructure(type: kMusicEventType_ExtendedNote, bytes: result)
     case .tempo(let tempo):
       return EventStructure(
-        type: UInt32(kMusicEventType_ExtendedTempo),
+        type: kMusicEventType_ExtendedTempo,
         bytes: bytes(of: ExtendedTempoEvent(bpm: tempo)))
     }
   }
@@ -69,7 +69,7 @@ extension EventContent {
       return unsafe Array(
         UnsafeRawBufferPointer(start: data + offset + 4, count: Int(count)))
     }
-    switch Int(type) {
+    switch type {
     case kMusicEventType_MIDINoteMessage:
       let note = unsafe data.loadUnaligned(as: MIDINoteMessage.self)
       self = .note(
@@ -114,11 +114,11 @@ extension EventContent {
 
 /// Adds an event of a C structure to a track.
 private func add(
-  _ type: Int, _ data: UnsafeRawPointer?, to track: MusicTrack?, at beat: MusicTimeStamp,
+  _ type: MusicEventType, _ data: UnsafeRawPointer?, to track: MusicTrack?, at beat: MusicTimeStamp,
   _ function: String
 ) -> OSStatus {
   unsafe withTrack(track, function, needs: data) { handle throws(MusicFailure) in
-    let content = try unsafe EventContent(MusicEventType(type), data!)
+    let content = try unsafe EventContent(type, data!)
     try onMusic { () throws(MusicError) in try handle.track.add(content, at: beat) }
   }
 }

@@ -52,7 +52,7 @@ private func property(_ id: UInt32, of track: EventTrack) throws(MusicFailure) -
   let (settings, length) = try onMusic { () throws(MusicError) in
     (try track.settings, try track.length)
   }
-  switch Int(id) {
+  switch id {
   case kSequenceTrackProperty_LoopInfo:
     // The structure ends with four bytes that mean nothing.
     var bytes = [UInt8](repeating: 0, count: MemoryLayout<MusicTrackLoopInfo>.stride)
@@ -115,7 +115,7 @@ public func MusicTrackSetProperty(
     }
     let positive = 0...EventTrack.mostBeats
     let change: (inout EventSequence.Settings) -> Void
-    switch Int(inPropertyID) {
+    switch inPropertyID {
     case kSequenceTrackProperty_LoopInfo:
       let info = try value(MusicTrackLoopInfo.self)
       guard info.numberOfLoops >= 0 else { throw .badArgument("\(info.numberOfLoops) loops") }

@@ -44,7 +44,7 @@ CF_ENUM(OSStatus) {
 // MARK: Events
 
 typedef UInt32 MusicEventType;
-enum {
+CF_ENUM(UInt32) {
   kMusicEventType_NULL = 0,
   /// ExtendedNoteOnEvent
   kMusicEventType_ExtendedNote = 1,
@@ -330,7 +330,7 @@ typedef struct MusicTrackLoopInfo {
   SInt32 numberOfLoops;
 } MusicTrackLoopInfo;
 
-enum {
+CF_ENUM(UInt32) {
   /// MusicTrackLoopInfo, read and written.
   kSequenceTrackProperty_LoopInfo = 0,
   /// MusicTimeStamp, read and written: beats by which all events are later.

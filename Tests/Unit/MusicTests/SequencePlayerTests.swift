@@ -9,7 +9,7 @@ import Testing
 @testable import RealTime
 
 /// Players on the test's own thread: an instrument of the test's notes the frame of each message.
-@Suite struct PlayerTests {
+@Suite struct SequencePlayerTests {
   private func note(_ number: UInt8, _ duration: Double = 0.5, channel: UInt8 = 0) -> EventContent {
     .note(channel: channel, number: number, velocity: 100, release: 64, duration: duration)
   }

@@ -6,7 +6,7 @@ import Testing
 @testable import Music
 
 /// Sequences without a player: time, edits, iterators and files.
-@Suite struct SequenceTests {
+@Suite struct EventSequenceTests {
   private func note(_ number: UInt8, _ duration: Double = 1) -> EventContent {
     .note(channel: 0, number: number, velocity: 100, release: 64, duration: duration)
   }
