@@ -157,6 +157,11 @@ let package = Package(
         "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
+    .target(
+      name: "Music",
+      dependencies: [
+        "AudioUnits", "Files", "RealTime", "System",
+      ], swiftSettings: strict),
     // Swift's view of the C module of the same name, which is the toolchain's: no module of a package may share
     // that with others.
     .target(
@@ -166,7 +171,8 @@ let package = Package(
       name: "AudioToolbox",
       dependencies: [
         "AudioQueue", "AudioUnits", "CAudioToolbox", "CFork", "CLibdispatch", "CRealTime", "Codecs",
-        "CoreFoundation", "Files", "Hardware", "MIDI", "RealTime", "Server", "System", "Timeline",
+        "CoreFoundation", "Files", "Hardware", "MIDI", "Music", "RealTime", "Server", "System",
+        "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict,
       // CoreFoundation is in it. The library and the programs that call it share one.
@@ -179,7 +185,7 @@ let package = Package(
       name: "AVFAudio",
       dependencies: [
         "AudioQueue", "AudioToolbox", "AudioUnits", "CRealTime", "Codecs", "Files", "Graph",
-        "Hardware",
+        "Hardware", "Music",
         "PluginHost", "RealTime", "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
@@ -200,7 +206,7 @@ let package = Package(
       name: "Command",
       dependencies: [
         "Analysis", "AudioQueue", "AudioUnits", "CGlibc", "Codecs", "Control", "Files", "Graph",
-        "Pictures", "PluginHost", "RealTime", "Server", "Sessions",
+        "Music", "Pictures", "PluginHost", "RealTime", "Server", "Sessions",
         "System", "Timeline",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
@@ -320,6 +326,12 @@ let package = Package(
         "Server", "System", "TestSupport",
       ],
       path: "Tests/Unit/AudioUnitsTests", swiftSettings: relaxed),
+    .testTarget(
+      name: "MusicTests",
+      dependencies: [
+        "AudioUnits", "CProbe", "CRealTime", "Files", "Music", "RealTime", "TestSupport",
+      ],
+      path: "Tests/Unit/MusicTests", swiftSettings: relaxed),
     .target(
       name: "SessionSupport", dependencies: ["PluginHost", "Sessions", "TestSupport"],
       path: "Tests/Support/SessionSupport", swiftSettings: relaxed),

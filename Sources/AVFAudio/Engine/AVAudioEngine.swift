@@ -3,6 +3,7 @@ import AudioUnits
 public import Foundation
 package import Hardware
 import Logging
+import Music
 import RealTime
 import Server
 import Synchronization
@@ -21,10 +22,12 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
 
   // Guarded by `lock`.
   private var nodes: [ObjectIdentifier: AVAudioNode] = [:]
-  private var connections: [Connection] = []
+  private(set) var connections: [Connection] = []
   private var output: AVAudioOutputNode?
   private var input: AVAudioInputNode?
   private var mixer: AVAudioMixerNode?
+  /// The sequence of `musicSequence`.
+  weak var sequence: EventSequence?
 
   /// Creates an engine without nodes, for the default JACK server.
   public override convenience init() {

@@ -52,6 +52,46 @@ public func AudioServicesCreateSystemSoundID(
   unsafe AudioServicesCreateSystemSoundID(inFileURL._core, outSystemSoundID)
 }
 
+// MARK: Sequences
+
+@discardableResult
+public func MusicSequenceFileLoad(
+  _ inSequence: MusicSequence, _ inFileRef: CFURL, _ inFileTypeHint: MusicSequenceFileTypeID,
+  _ inFlags: MusicSequenceLoadFlags
+) -> OSStatus {
+  unsafe MusicSequenceFileLoad(inSequence, inFileRef._core, inFileTypeHint, inFlags)
+}
+
+@discardableResult
+public func MusicSequenceFileLoadData(
+  _ inSequence: MusicSequence, _ inData: CFData, _ inFileTypeHint: MusicSequenceFileTypeID,
+  _ inFlags: MusicSequenceLoadFlags
+) -> OSStatus {
+  unsafe MusicSequenceFileLoadData(inSequence, inData._core, inFileTypeHint, inFlags)
+}
+
+@discardableResult
+public func MusicSequenceFileCreate(
+  _ inSequence: MusicSequence, _ inFileRef: CFURL, _ inFileType: MusicSequenceFileTypeID,
+  _ inFlags: MusicSequenceFileFlags, _ inResolution: Int16
+) -> OSStatus {
+  unsafe MusicSequenceFileCreate(
+    inSequence, inFileRef._core, inFileType, inFlags, inResolution)
+}
+
+@discardableResult
+public func MusicSequenceFileCreateData(
+  _ inSequence: MusicSequence, _ inFileType: MusicSequenceFileTypeID,
+  _ inFlags: MusicSequenceFileFlags, _ inResolution: Int16,
+  _ outData: UnsafeMutablePointer<Unmanaged<CFData>?>
+) -> OSStatus {
+  var data: Unmanaged<CueData>?
+  let status = unsafe MusicSequenceFileCreateData(
+    inSequence, inFileType, inFlags, inResolution, &data)
+  unsafe outData.pointee = retyped(data)
+  return status
+}
+
 // MARK: Components and devices
 
 @discardableResult

@@ -11,7 +11,7 @@ package struct ComponentDescription: Hashable, Sendable {
   }
 
   /// - Precondition: Four ASCII characters each.
-  init(_ type: String, _ subtype: String, _ manufacturer: String = "appl") {
+  package init(_ type: String, _ subtype: String, _ manufacturer: String = "appl") {
     self.init(
       type: Self.code(type), subtype: Self.code(subtype), manufacturer: Self.code(manufacturer))
   }

@@ -101,21 +101,6 @@ package final class ForeignUnit: Unit, @unchecked Sendable {
     try check(unsafe function?(this))
   }
 
-  override package func send(midi bytes: [UInt8], offset: Int) throws(UnitError) {
-    if bytes.first == 0xF0 {
-      let count = UInt32(bytes.count)
-      try check(
-        unsafe bytes.withUnsafeBufferPointer { bytes in
-          unsafe functions.pointee.system_exclusive?(this, bytes.baseAddress!, count)
-        })
-      return
-    }
-    let data = bytes.dropFirst().map(UInt32.init) + [0, 0]
-    try check(
-      unsafe functions.pointee.midi?(
-        this, UInt32(bytes.first ?? 0), data[0], data[1], UInt32(max(0, offset))))
-  }
-
   // MARK: Properties
 
   /// Asks for a property.

@@ -70,7 +70,7 @@ package struct UnitComponent: Sendable {
   /// True for a plugin that writes MIDI.
   package var hasMIDIOutput: Bool { plugin.map { Self.hasMIDI($0.events(.output)) } ?? false }
 
-  private static func hasMIDI(_ ports: [PluginPort]) -> Bool {
+  static func hasMIDI(_ ports: [PluginPort]) -> Bool {
     ports.contains { port in port.eventTypes.contains { $0.hasSuffix("#MidiEvent") } }
   }
 

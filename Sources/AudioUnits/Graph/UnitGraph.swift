@@ -157,6 +157,9 @@ package final class UnitGraph: Sendable {
     }
   }
 
+  /// The unit that asks all others for sound; nil while the graph is closed, or has none.
+  package var outputUnit: Unit? { state.withLock { $0.output?.unit } }
+
   // MARK: Inputs
 
   /// Connections and render callbacks, also of those that wait for an update.

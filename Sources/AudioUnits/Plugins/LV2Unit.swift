@@ -22,6 +22,8 @@ package final class LV2Unit: Unit, @unchecked Sendable {
   private let layout: PluginLayout
   private let effect: Effect?
   let switches = SwitchMemory()
+  /// The MIDI messages that wait; nil for a plugin that hears none.
+  private let messages: MessageMemory?
 
   private struct Host {
     var memory: NodeMemory?
@@ -52,6 +54,7 @@ package final class LV2Unit: Unit, @unchecked Sendable {
     self.world = world
     let layout = PluginLayout(plugin)
     self.layout = layout
+    messages = UnitComponent.hasMIDI(plugin.events(.input)) ? MessageMemory() : nil
     func formats(_ channels: [Int]) throws(UnitError) -> [BusFormat] {
       var formats: [BusFormat] = []
       for count in channels {
@@ -67,6 +70,7 @@ package final class LV2Unit: Unit, @unchecked Sendable {
       effect?.name ?? plugin.name, inputs: try formats(layout.inputs),
       outputs: try formats(layout.outputs),
       Self.makeRender())
+    if let messages { unsafe render.pointee.hear(messages.queue) }
     adopt(sampleRate: 44_100)
   }
 
@@ -194,7 +198,8 @@ package final class LV2Unit: Unit, @unchecked Sendable {
       }
       guard let parameters = latestParameters else { preconditionFailure("no parameters") }
       let list = host.withLock { $0.list }
-      let memory = NodeMemory(instances, layout, settings, parameters, list, switches)
+      let memory = NodeMemory(
+        instances, layout, settings, parameters, list, switches, messages)
       if wanted != nil { adoptValues(of: instances[0], list) }
       host.withLock { host in
         host.memory = memory
@@ -268,22 +273,6 @@ package final class LV2Unit: Unit, @unchecked Sendable {
   /// The functions that were set; nil if there are none.
   package var hostCallbacks: cue_host_callbacks? {
     unsafe host.withLock { $0.callbacks }?.callbacks.pointee
-  }
-
-  // MARK: MIDI
-
-  /// Sends a MIDI message to the plugin, for a frame of the next render.
-  ///
-  /// - Throws: `UnitError.unsupported` if the plugin hears no MIDI.
-  override package func send(midi bytes: [UInt8], offset: Int) throws(UnitError) {
-    guard let memory = host.withLock({ $0.memory }), isInitialized else { throw .uninitialized }
-    do throws(HostError) {
-      for instance in memory.instances {
-        try instance.send(midi: bytes, at: Int64(memory.frame + offset))
-      }
-    } catch {
-      throw .unsupported("\(error)")
-    }
   }
 
   // MARK: State

@@ -35,6 +35,32 @@ final class HostMemory: @unchecked Sendable {
   deinit { unsafe callbacks.deallocate() }
 }
 
+/// The MIDI messages that wait for a unit's next render.
+@safe
+final class MessageMemory: @unchecked Sendable {
+  let queue: UnsafeMutablePointer<MessageQueue>
+  private let slots: UnsafeMutablePointer<QueuedMessage>
+  private let bytes: UnsafeMutablePointer<UInt8>
+
+  init() {
+    unsafe slots = .allocate(capacity: MessageQueue.capacity)
+    for i in 0..<MessageQueue.capacity { unsafe (slots + i).initialize(to: QueuedMessage(i)) }
+    unsafe bytes = .allocate(capacity: MessageQueue.capacity * MessageQueue.slotBytes)
+    unsafe bytes.initialize(
+      repeating: 0, count: MessageQueue.capacity * MessageQueue.slotBytes)
+    unsafe queue = .allocate(capacity: 1)
+    unsafe queue.initialize(to: MessageQueue(slots, bytes))
+  }
+
+  deinit {
+    unsafe queue.deinitialize(count: 1)
+    unsafe queue.deallocate()
+    unsafe slots.deinitialize(count: MessageQueue.capacity)
+    unsafe slots.deallocate()
+    unsafe bytes.deallocate()
+  }
+}
+
 /// Memory of a `NodeKernel`, and the plugin's instances that it runs.
 @safe
 final class NodeMemory: @unchecked Sendable {
@@ -43,6 +69,7 @@ final class NodeMemory: @unchecked Sendable {
   let settings: PluginSettings
   let parameters: ParameterMemory
   private let switches: SwitchMemory
+  private let messages: MessageMemory?
   private let state: UnsafeMutablePointer<NodeState>
   private var blocks: [UnsafeMutableRawPointer] = unsafe []
   /// Moves the controls of instances in processes of their own.
@@ -53,12 +80,14 @@ final class NodeMemory: @unchecked Sendable {
 
   init(
     _ instances: [any HostedPlugin], _ layout: PluginLayout, _ settings: PluginSettings,
-    _ parameters: ParameterMemory, _ list: [ControlledParameter], _ switches: SwitchMemory
+    _ parameters: ParameterMemory, _ list: [ControlledParameter], _ switches: SwitchMemory,
+    _ messages: MessageMemory?
   ) {
     self.instances = instances
     self.settings = settings
     self.parameters = parameters
     self.switches = switches
+    self.messages = messages
     var blocks: [UnsafeMutableRawPointer] = unsafe []
     /// Allocates memory that renders write or read.
     func allocate<Item: BitwiseCopyable>(_ items: [Item]) -> UnsafeMutablePointer<Item> {
@@ -86,6 +115,24 @@ final class NodeMemory: @unchecked Sendable {
     follower = areIsolated ? ControlFollower(instances, list, parameters) : nil
     let enabling =
       areIsolated ? nil : controls.firstIndex { $0.designation?.hasSuffix("#enabled") == true }
+    var heard: NodeMessages?
+    if let messages, let input = instances[0].ports.midiInput {
+      /// Allocates an atom sequence, whose memory is aligned.
+      func sequence(bytes: Int) -> UnsafeMutableRawPointer {
+        unsafe UnsafeMutableRawPointer(allocate([UInt64](repeating: 0, count: bytes / 8)))
+      }
+      let bytes = 1 << 16
+      let (waiting, due, empty) =
+        unsafe (sequence(bytes: bytes), sequence(bytes: bytes), sequence(bytes: 64))
+      unsafe cue_rt_clear_events(empty, Graph.eventTypes.sequence)
+      let inputs = unsafe (0..<instances[0].eventInputs).map {
+        unsafe UnsafeRawPointer($0 == input ? due : empty)
+      }
+      heard = unsafe NodeMessages(
+        messages.queue, types: Graph.eventTypes, waiting: waiting, due: due, capacity: bytes,
+        message: allocate([UInt8](repeating: 0, count: MessageQueue.mostBytes)),
+        inputs: UnsafePointer(allocate(inputs)))
+    }
     unsafe state = .allocate(capacity: 1)
     unsafe state.initialize(to: NodeState())
     unsafe kernel = .allocate(capacity: 1)
@@ -100,7 +147,7 @@ final class NodeMemory: @unchecked Sendable {
         outputPlanes: allocate(planes.outputs.map { _ in unsafe waste }),
         silence: silence, waste: waste, passesInput: layout.passesInput,
         slots: parameters.slots, links: allocate(links), linkCount: links.count,
-        switches: switches.switches, state: state))
+        switches: switches.switches, state: state, messages: heard))
     unsafe self.blocks = unsafe blocks
   }
 

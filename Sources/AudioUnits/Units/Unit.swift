@@ -152,10 +152,6 @@ package class Unit: @unchecked Sendable {
   /// True if renders may take any time.
   package var isOffline: Bool { false }
   package func setOffline(_ on: Bool) {}
-  /// Sends a MIDI message to the unit, for a frame of the next render.
-  package func send(midi bytes: [UInt8], offset: Int) throws(UnitError) {
-    throw .unsupported("\(name) hears no MIDI")
-  }
   /// The presets that the unit brings.
   package var presets: [UnitPreset] { [] }
   /// Takes over the preset with a number.
@@ -297,7 +293,7 @@ package class Unit: @unchecked Sendable {
   ///
   /// - Returns: False if one still is.
   @discardableResult
-  func settle() -> Bool {
+  package func settle() -> Bool {
     let deadline = HostTime.now + 2_000_000_000
     while unsafe render.pointee.rendersInProgress > 0 {
       if isInside { return false }

@@ -80,6 +80,32 @@ static inline bool cue_rt_add_event(void *sequence, uint32_t capacity, int64_t f
   return true;
 }
 
+/// Inserts an event at `frame` behind those of the same frame and of earlier ones. The sequence is
+/// in order of time.
+///
+/// Returns false if memory of `capacity` bytes has no room for it.
+static inline bool cue_rt_insert_event(void *sequence, uint32_t capacity, int64_t frame,
+                                       uint32_t type, uint32_t size,
+                                       const void *data) CUE_REALTIME {
+  LV2_Atom_Sequence *s = (LV2_Atom_Sequence *)sequence;
+  uint32_t offset = cue_rt_first_event();
+  const LV2_Atom_Event *event;
+  while ((event = cue_rt_event_at(s, offset)) && event->time.frames <= frame)
+    offset = cue_rt_event_after(event, offset);
+  uint32_t bytes = (uint32_t)sizeof(LV2_Atom_Event) + ((size + 7u) & ~7u);
+  if (offset >= s->atom.size) return cue_rt_add_event(s, capacity, frame, type, size, data);
+  if ((uint64_t)s->atom.size + bytes > capacity - sizeof(LV2_Atom)) return false;
+  char *place = (char *)&s->body + offset;
+  memmove(place + bytes, place, s->atom.size - offset);
+  LV2_Atom_Event *inserted = (LV2_Atom_Event *)(void *)place;
+  inserted->time.frames = frame;
+  inserted->body.size = size;
+  inserted->body.type = type;
+  memcpy(inserted + 1, data, size);
+  s->atom.size += bytes;
+  return true;
+}
+
 /// Appends events at frame 0 that end all notes on all MIDI channels: pedal off (64), all notes off
 /// (123).
 static inline void cue_rt_add_note_ends(void *sequence, uint32_t capacity,
@@ -108,6 +134,22 @@ static inline void cue_rt_advance_events(void *sequence, uint32_t offset,
     ((LV2_Atom_Event *)event)->time.frames -= frames;
     offset = cue_rt_event_after(event, offset);
   }
+}
+
+/// Moves the events of `waiting` that are before frame `frames` to `due`, whose old content is
+/// dropped. The others come `frames` frames earlier. Both sequences have memory of `capacity`
+/// bytes.
+static inline void cue_rt_move_due_events(void *waiting, void *due, uint32_t capacity,
+                                          uint32_t type, int64_t frames) CUE_REALTIME {
+  cue_rt_clear_events(due, type);
+  uint32_t offset = cue_rt_first_event();
+  const LV2_Atom_Event *event;
+  while ((event = cue_rt_event_at(waiting, offset)) && event->time.frames < frames) {
+    cue_rt_add_event(due, capacity, event->time.frames, event->body.type, event->body.size,
+                     event + 1);
+    offset = cue_rt_event_after(event, offset);
+  }
+  cue_rt_advance_events(waiting, offset, frames);
 }
 
 /// Appends the MIDI events that fall into `frames` frames of the cycle from frame `first` on.

@@ -135,6 +135,25 @@ static inline int32_t cue_rt_foreign_schedule(const cue_foreign *unit, const voi
   return status;
 }
 
+/// Hands a MIDI message to a unit: a channel message for a frame of the next render, or a system
+/// exclusive message. Of other messages the unit hears nothing.
+static inline int32_t cue_rt_foreign_midi(const cue_foreign *unit, const uint8_t *bytes,
+                                          uint32_t count, uint32_t frame) CUE_REALTIME {
+  bool is_exclusive = bytes[0] == 0xf0;
+  if (is_exclusive ? !unit->system_exclusive : !unit->midi) return cue_foreign_lacks_it;
+  cue_check check;
+  int32_t status;
+  cue_rt_begin_check(&check, is_exclusive ? (const void *)unit->system_exclusive
+                                          : (const void *)unit->midi);
+  CUE_TRUST_BEGIN // A function of the app.
+      status = is_exclusive ? unit->system_exclusive(unit->interface, bytes, count)
+                            : unit->midi(unit->interface, bytes[0], count > 1 ? bytes[1] : 0,
+                                         count > 2 ? bytes[2] : 0, frame);
+  CUE_TRUST_END
+  cue_rt_end_check(&check);
+  return status;
+}
+
 static inline int32_t cue_rt_foreign_render(const cue_foreign *unit, uint32_t *flags,
                                             const cue_time_stamp *time, uint32_t bus,
                                             uint32_t frames, cue_buffer_list *list) CUE_REALTIME {

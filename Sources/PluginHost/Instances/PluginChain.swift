@@ -1,4 +1,4 @@
-import CRealTime
+package import CRealTime
 package import Graph
 
 extension Graph {
@@ -13,7 +13,7 @@ extension Graph {
   }
 
   /// The URIDs of event types that plugins use.
-  static var eventTypes: cue_event_types {
+  package static var eventTypes: cue_event_types {
     cue_event_types(
       sequence: urid(LV2.atom("Sequence")), chunk: urid(LV2.atom("Chunk")),
       midi: urid(LV2.midi("MidiEvent")))

@@ -30,6 +30,9 @@ package struct PluginPorts: Sendable {
     eventOutputs.firstIndex { $0.eventTypes.contains(LV2.midi("MidiEvent")) }
   }
 
+  /// The first event input that hears MIDI.
+  package var midiInput: Int? { eventInput(for: LV2.midi("MidiEvent")) }
+
   /// Returns the first event input that accepts a type of event.
   func eventInput(for type: String) -> Int? {
     // A port designated lv2:control accepts patch messages even if its bundle does not say so.

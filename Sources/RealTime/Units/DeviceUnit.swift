@@ -295,6 +295,7 @@ package struct DeviceUnit: ~Copyable {
     if isTold {
       unsafe setup.pointee.notify(
         UInt32(cue_render_is_before), time, bus: 0, frames: frames, list)
+      unsafe unit.pointee.feed(time, frames: frames)
     }
     let status = unsafe setup.pointee.pull(0, frames: frames, at: time, isSilent: &isSilent)
     let after =

@@ -128,6 +128,8 @@ package struct NodeKernel: ~Copyable {
   private let switches: UnsafeMutablePointer<NodeSwitches>
   /// The frame counter and the bypass fade.
   private let state: UnsafeMutablePointer<NodeState>
+  /// The MIDI messages for the nodes; nil if they hear none.
+  private let messages: NodeMessages?
 
   /// - Parameters:
   ///   - inputs: The channels of the first node's inputs, then those of the next.
@@ -140,7 +142,7 @@ package struct NodeKernel: ~Copyable {
     silence: UnsafeMutablePointer<Float>, waste: UnsafeMutablePointer<Float>, passesInput: Bool,
     slots: UnsafeMutablePointer<UnitParameterSlot>, links: UnsafeMutablePointer<ControlLink>,
     linkCount: Int, switches: UnsafeMutablePointer<NodeSwitches>,
-    state: UnsafeMutablePointer<NodeState>
+    state: UnsafeMutablePointer<NodeState>, messages: NodeMessages?
   ) {
     unsafe self.nodes = nodes
     nodeCount = count
@@ -160,6 +162,7 @@ package struct NodeKernel: ~Copyable {
     self.linkCount = linkCount
     unsafe self.switches = switches
     unsafe self.state = state
+    self.messages = messages
   }
 
   @_noLocks borrowing func run(_ call: cue_unit_call) -> Int32 {
@@ -264,6 +267,10 @@ package struct NodeKernel: ~Copyable {
     unsafe block.frame = Int64(state.pointee.frame)
     if unsafe call.time.pointee.flags & UInt32(cue_time_has_host) != 0 {
       unsafe block.host_time = call.time.pointee.host_time
+    }
+    if let messages {
+      messages.prepare(frames: unsafe Int(call.frames))
+      unsafe block.event_inputs = messages.inputs
     }
     for i in 0..<nodeCount {
       unsafe block.inputs = UnsafePointer(inputPlanes + i &* (inputCount / nodeCount))

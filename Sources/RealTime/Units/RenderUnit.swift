@@ -13,8 +13,10 @@ package enum RenderError {
   package static var uninitialized: Int32 { @_noLocks get { -10867 } }
   package static var wrongContext: Int32 { @_noLocks get { -10863 } }
   package static var formatNotSupported: Int32 { @_noLocks get { -10868 } }
-  /// Too many scheduled changes wait.
+  /// Too many scheduled changes or messages wait.
   package static var memoryFull: Int32 { @_noLocks get { -108 } }
+  /// The unit hears no MIDI.
+  package static var unsupported: Int32 { @_noLocks get { -66751 } }
 }
 
 /// An audio unit as renders see it.
@@ -34,6 +36,10 @@ package struct RenderUnit: ~Copyable {
   private let latestError = Atomic<Int32>(0)
   private let clock = RenderClock()
   private let parameters: Atomic<UnsafeMutableRawPointer?>
+  /// The MIDI messages that wait: a `MessageQueue`. Nil for a unit that hears none.
+  private let messages: Atomic<UnsafeMutableRawPointer?>
+  /// The first of the sequences that follow the unit's renders: a `SequenceFeed`.
+  private let feeds: Atomic<UnsafeMutableRawPointer?>
   /// For the inputs of devices: takes their samples instead of a render. Set once.
   private let device: UnsafeMutablePointer<DeviceUnit>?
   /// The app's functions, for a unit of the app, which has nothing else here.
@@ -46,6 +52,8 @@ package struct RenderUnit: ~Copyable {
     unsafe self.foreign = foreign
     unsafe setup = Atomic(nil)
     unsafe parameters = Atomic(nil)
+    unsafe messages = Atomic(nil)
+    unsafe feeds = Atomic(nil)
     unsafe self.device = device
   }
 
@@ -59,6 +67,23 @@ package struct RenderUnit: ~Copyable {
   /// Replaces the parameters, effective at once.
   package func swap(_ parameters: UnsafeMutablePointer<UnitParameters>) {
     unsafe self.parameters.store(UnsafeMutableRawPointer(parameters), ordering: .releasing)
+  }
+
+  /// Lets the unit hear MIDI. The queue stays as long as the unit.
+  package func hear(_ queue: UnsafeMutablePointer<MessageQueue>) {
+    unsafe messages.store(UnsafeMutableRawPointer(queue), ordering: .releasing)
+  }
+
+  /// The first of the sequences that follow the renders.
+  package var firstFeed: UnsafeMutablePointer<SequenceFeed>? {
+    unsafe feeds.load(ordering: .sequentiallyConsistent).map {
+      unsafe $0.assumingMemoryBound(to: SequenceFeed.self)
+    }
+  }
+
+  /// Sets the first of the sequences. One that is removed stays until no render is in progress.
+  package func setFirstFeed(_ feed: UnsafeMutablePointer<SequenceFeed>?) {
+    unsafe feeds.store(UnsafeMutableRawPointer(feed), ordering: .sequentiallyConsistent)
   }
 
   /// Renders in progress. Once it was 0 after a `swap`, no render reads the old setup.
@@ -174,6 +199,46 @@ package struct RenderUnit: ~Copyable {
     return unsafe parameters.pointee.find(scope: scope, element: element, id: id)
   }
 
+  // MARK: MIDI. Any thread, real time included.
+
+  /// Sends a MIDI message for a frame of the next render; in a notification before a render, for one of that.
+  ///
+  /// - Returns: 0, or the error.
+  @_noLocks package borrowing func send(
+    _ bytes: UnsafeRawPointer, count: Int, offset: Int
+  ) -> Int32 {
+    let message = unsafe bytes.assumingMemoryBound(to: UInt8.self)
+    if let foreign = unsafe foreign {
+      let frame = UInt32(clamping: max(0, offset))
+      return unsafe cue_rt_foreign_midi(foreign, message, UInt32(count), frame)
+    }
+    guard let messages = unsafe messages.load(ordering: .acquiring) else {
+      return RenderError.unsupported
+    }
+    if unsafe present == nil { return RenderError.uninitialized }
+    let queue = unsafe messages.assumingMemoryBound(to: MessageQueue.self)
+    return unsafe queue.pointee.add(message, count: count, offset: offset)
+      ? 0 : RenderError.memoryFull
+  }
+
+  /// The rate of output 0 in Hz; 0 if it is not known here.
+  var outputRate: Double {
+    @_noLocks get {
+      guard let setup = unsafe present, unsafe setup.pointee.outputCount > 0 else { return 0 }
+      return unsafe setup.pointee.outputs.pointee.format.sampleRate
+    }
+  }
+
+  /// Lets the sequences that follow the unit play their events of a render, before it begins.
+  @_noLocks borrowing func feed(_ time: UnsafePointer<cue_time_stamp>, frames: Int) {
+    var next = unsafe feeds.load(ordering: .sequentiallyConsistent)
+    while let address = unsafe next {
+      let feed = unsafe address.assumingMemoryBound(to: SequenceFeed.self)
+      unsafe feed.pointee.run(time, frames: frames)
+      unsafe next = unsafe feed.pointee.following
+    }
+  }
+
   // MARK: Renders
 
   /// How a render begins. No enumeration: its hash would call into libc.
@@ -241,6 +306,7 @@ package struct RenderUnit: ~Copyable {
         unsafe flags.pointee |= UInt32(cue_render_is_silent)
         return 0
       }
+      if bus == 0 { unsafe feed(time, frames: frames) }
       return unsafe cue_rt_foreign_render(foreign, flags, time, UInt32(bus), UInt32(frames), list)
     }
     guard let setup = unsafe present else { return RenderError.uninitialized }
@@ -404,6 +470,7 @@ package struct RenderUnit: ~Copyable {
       unsafe cache.pointee.givenCount = givenCount
       let outer = unsafe cache.pointee.function
       unsafe cache.pointee.function = function
+      unsafe feed(time, frames: frames)
       unsafe cache.pointee.changeCount = takeChanges(setup.pointee.changes)
       var call = unsafe cue_unit_call(
         setup: UnsafeMutableRawPointer(setup), time: time, frames: UInt32(frames), flags: flags,

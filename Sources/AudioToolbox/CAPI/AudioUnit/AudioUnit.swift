@@ -194,17 +194,17 @@ public func AudioUnitRemoveRenderNotify(
 // MARK: Real time
 
 /// Returns a unit that stays until `cue_rt_leave_unit`; nil if there is none.
-@_noLocks private func enter(_ reference: AudioUnit) -> UnsafeMutablePointer<RenderUnit>? {
+@_noLocks func enter(_ reference: AudioUnit) -> UnsafeMutablePointer<RenderUnit>? {
   guard let unit = unsafe cue_rt_enter_unit(UInt(bitPattern: reference)) else { return nil }
   return unsafe unit.assumingMemoryBound(to: RenderUnit.self)
 }
 
-@_noLocks private func isNull(_ pointer: UnsafeRawPointer?) -> Bool {
+@_noLocks func isNull(_ pointer: UnsafeRawPointer?) -> Bool {
   UInt(bitPattern: pointer) == 0
 }
 
 /// The error for a number that stands for no unit: `badComponentInstance`.
-private var noSuchUnit: OSStatus { @_noLocks get { OSStatus(bitPattern: 0x8000_8001) } }
+var noSuchUnit: OSStatus { @_noLocks get { OSStatus(bitPattern: 0x8000_8001) } }
 
 /// Returns a parameter. Real-time safe.
 @c @implementation @_noLocks

@@ -1,38 +1,42 @@
 import AudioUnits
 public import CAudioToolbox
+import CRealTime
 import MIDI
+import RealTime
 
 // The functions of MusicDevice.h. The header documents each function.
 
-/// Sends a MIDI channel message to a unit.
-@c @implementation
+/// Sends a MIDI channel message to a unit. Real-time safe.
+@c @implementation @_noLocks
 public func MusicDeviceMIDIEvent(
   _ inUnit: MusicDeviceComponent, _ inStatus: UInt32, _ inData1: UInt32, _ inData2: UInt32,
   _ inOffsetSampleFrame: UInt32
 ) -> OSStatus {
-  unsafe withUnit(inUnit, "MusicDeviceMIDIEvent") { unit throws(AudioUnitError) in
-    guard inStatus >= 0x80, inStatus < 0xF0, inData1 < 0x80, inData2 < 0x80 else {
-      throw .badArgument("\(inStatus) \(inData1) \(inData2) is no channel message")
-    }
+  guard let unit = unsafe enter(inUnit) else { return noSuchUnit }
+  var status = RenderError.badArgument
+  if inStatus >= 0x80, inStatus < 0xF0, inData1 < 0x80, inData2 < 0x80 {
+    var message = (UInt8(inStatus), UInt8(inData1), UInt8(inData2))
     // Program changes and channel pressure have one data byte.
-    let isShort = inStatus & 0xE0 == 0xC0
-    let bytes = [UInt8(inStatus), UInt8(inData1)] + (isShort ? [] : [UInt8(inData2)])
-    try onUnit(unit.unit.send(midi: bytes, offset: Int(inOffsetSampleFrame)))
+    let count = inStatus & 0xE0 == 0xC0 ? 2 : 3
+    status = unsafe unit.pointee.send(&message, count: count, offset: Int(inOffsetSampleFrame))
   }
+  cue_rt_leave_unit(UInt(bitPattern: inUnit))
+  return status
 }
 
-/// Sends a system exclusive message to a unit.
-@c @implementation
+/// Sends a system exclusive message to a unit. Real-time safe.
+@c @implementation @_noLocks
 public func MusicDeviceSysEx(
   _ inUnit: MusicDeviceComponent, _ inData: UnsafePointer<UInt8>, _ inLength: UInt32
 ) -> OSStatus {
-  unsafe withUnit(inUnit, "MusicDeviceSysEx", needs: inData) { unit throws(AudioUnitError) in
-    let bytes = unsafe Array(UnsafeBufferPointer(start: inData, count: Int(inLength)))
-    guard bytes.first == 0xF0, bytes.last == 0xF7, bytes.count >= 2 else {
-      throw .badArgument("a system exclusive message begins with 0xF0 and ends with 0xF7")
-    }
-    try onUnit(unit.unit.send(midi: bytes, offset: 0))
+  guard let unit = unsafe enter(inUnit) else { return noSuchUnit }
+  let count = Int(inLength)
+  var status = RenderError.badArgument
+  if unsafe !isNull(inData), unsafe count >= 2 && inData[0] == 0xF0 && inData[count &- 1] == 0xF7 {
+    status = unsafe unit.pointee.send(inData, count: count, offset: 0)
   }
+  cue_rt_leave_unit(UInt(bitPattern: inUnit))
+  return status
 }
 
 /// Sends MIDI messages in universal packets to a unit.

@@ -19,6 +19,7 @@
 #include "AudioWorkInterval.h"
 #include "CAFFile.h"
 #include "ExtendedAudioFile.h"
+#include "MusicPlayer.h"
 
 #include <stdio.h>
 

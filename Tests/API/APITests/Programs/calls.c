@@ -25,6 +25,10 @@ enum {
   UNITS,
   LISTENERS,
   GRAPHS,
+  SEQUENCES,
+  TRACKS,
+  ITERATORS,
+  PLAYERS,
   CONVERTERS,
   FILES,
   EXTENDED,
@@ -130,6 +134,15 @@ static void end(int kind, void *handle) {
     break;
   case GRAPHS:
     CALL(DisposeAUGraph(handle), (long)handle);
+    break;
+  case SEQUENCES:
+    CALL(DisposeMusicSequence(handle), (long)handle);
+    break;
+  case ITERATORS:
+    CALL(DisposeMusicEventIterator(handle), (long)handle);
+    break;
+  case PLAYERS:
+    CALL(DisposeMusicPlayer(handle), (long)handle);
     break;
   case CONVERTERS:
     CALL(AudioConverterDispose(handle), (long)handle);
@@ -1349,6 +1362,299 @@ static void call_graph(void) {
     break;
   default:
     call_graph_nodes(graph);
+    break;
+  }
+}
+
+// MARK: Sequences
+
+static MusicTimeStamp beat(void) {
+  return one_in(4) ? real64() : (double)below(64) / 4;
+}
+
+/// An event whose data are at most as long as the memory of it.
+static void *event(UInt32 type) {
+  UInt8 *data = bytes(2);
+  UInt32 length = one_in(16) ? 5000 : below(16);
+  if (type == kMusicEventType_Meta)
+    memcpy(data + 4, &length, 4);
+  else if (type == kMusicEventType_MIDIRawData || type == kMusicEventType_User)
+    memcpy(data, &length, 4);
+  else if (type == kMusicEventType_MIDINoteMessage && !one_in(4))
+    *(MIDINoteMessage *)(void *)data =
+        (MIDINoteMessage){(UInt8)below(16), (UInt8)below(128), (UInt8)below(128), 0, real32()};
+  return data;
+}
+
+static void happened_in_music(void *data, MusicSequence sequence, MusicTrack track,
+                              MusicTimeStamp time, const MusicEventUserData *told,
+                              MusicTimeStamp start, MusicTimeStamp end) {
+  (void)data, (void)time, (void)start, (void)end;
+  UInt32 count;
+  CHECK(told->length <= 5000);
+  CALL(MusicSequenceGetTrackCount(sequence, &count), (long)sequence);
+  CALL(MusicTrackClear(track, 0, beat()), (long)track);
+}
+
+static void call_iterator(void) {
+  MusicEventIterator iterator = any(ITERATORS), made = NULL;
+  MusicTrack track = any(TRACKS);
+  MusicTimeStamp time = beat();
+  UInt32 type = below(11), size;
+  const void *data;
+  Boolean answer;
+  switch (below(10)) {
+  case 0:
+    CALL(NewMusicEventIterator(track, &made), (long)track);
+    put(ITERATORS, made);
+    break;
+  case 1:
+    CALL(MusicEventIteratorSeek(iterator, time), (long)iterator);
+    break;
+  case 2:
+    CALL(MusicEventIteratorNextEvent(iterator), (long)iterator);
+    break;
+  case 3:
+    CALL(MusicEventIteratorPreviousEvent(iterator), (long)iterator);
+    break;
+  case 4:
+    CALL(MusicEventIteratorSetEventInfo(iterator, type, event(type)), (long)iterator, type);
+    break;
+  case 5:
+    CALL(MusicEventIteratorDeleteEvent(iterator), (long)iterator);
+    break;
+  case 6:
+    CALL(MusicEventIteratorSetEventTime(iterator, time), (long)iterator);
+    break;
+  case 7:
+    CALL(MusicEventIteratorHasPreviousEvent(iterator, &answer), (long)iterator);
+    CALL(MusicEventIteratorHasNextEvent(iterator, &answer), (long)iterator);
+    CALL(MusicEventIteratorHasCurrentEvent(iterator, &answer), (long)iterator);
+    break;
+  default:
+    CALL(MusicEventIteratorGetEventInfo(iterator, &time, &type, &data, &size), (long)iterator);
+    break;
+  }
+}
+
+static void call_track(void) {
+  MusicTrack track = any(TRACKS), other = any(TRACKS);
+  MusicSequence sequence;
+  MusicTimeStamp start = beat(), end = beat(), time = beat();
+  UInt32 id = one_in(8) ? word() : below(7), length = one_in(2) ? 16 : size_within(64);
+  AUNode node = (AUNode)below(4);
+  switch (below(20)) {
+  case 0:
+    CALL(MusicTrackGetSequence(track, &sequence), (long)track);
+    break;
+  case 1:
+    CALL(MusicTrackSetDestNode(track, node), (long)track, node);
+    break;
+  case 2:
+    CALL(MusicTrackGetDestNode(track, &node), (long)track);
+    break;
+  case 3:
+  case 4:
+    CALL(MusicTrackSetProperty(track, id, bytes(0), length), (long)track, id, length);
+    break;
+  case 5:
+    CALL(MusicTrackGetProperty(track, id, one_in(4) ? NULL : bytes(0), &length), (long)track, id);
+    break;
+  case 6:
+    CALL(MusicTrackMoveEvents(track, start, end, time), (long)track);
+    break;
+  case 7:
+    CALL(MusicTrackClear(track, start, end), (long)track);
+    break;
+  case 8:
+    CALL(MusicTrackCut(track, start, end), (long)track);
+    break;
+  case 9:
+    // Copies of copies would not end.
+    CALL(MusicTrackClear(other, 0, 1000), (long)other);
+    CALL(MusicTrackCopyInsert(track, start, end, other, time), (long)track, (long)other);
+    break;
+  case 10:
+    CALL(MusicTrackClear(other, 0, 1000), (long)other);
+    CALL(MusicTrackMerge(track, start, end, other, time), (long)track, (long)other);
+    break;
+  case 11:
+    CALL(MusicTrackNewMIDIChannelEvent(track, time, event(kMusicEventType_MIDIChannelMessage)),
+         (long)track);
+    break;
+  case 12:
+    CALL(MusicTrackNewMIDIRawDataEvent(track, time, event(kMusicEventType_MIDIRawData)),
+         (long)track);
+    break;
+  case 13:
+    CALL(MusicTrackNewExtendedNoteEvent(track, time, event(kMusicEventType_ExtendedNote)),
+         (long)track);
+    break;
+  case 14:
+    CALL(MusicTrackNewParameterEvent(track, time, event(kMusicEventType_Parameter)), (long)track);
+    break;
+  case 15:
+    CALL(MusicTrackNewExtendedTempoEvent(track, time, one_in(2) ? real64() : 60 + below(100)),
+         (long)track);
+    break;
+  case 16:
+    CALL(MusicTrackNewMetaEvent(track, time, event(kMusicEventType_Meta)), (long)track);
+    break;
+  case 17:
+    CALL(MusicTrackNewUserEvent(track, time, event(kMusicEventType_User)), (long)track);
+    break;
+  default:
+    CALL(MusicTrackNewMIDINoteEvent(track, time, event(kMusicEventType_MIDINoteMessage)),
+         (long)track);
+    break;
+  }
+}
+
+static void call_player(void) {
+  MusicPlayer player = any(PLAYERS), made = NULL;
+  MusicSequence sequence = any(SEQUENCES);
+  MusicTimeStamp time = beat();
+  UInt64 host;
+  Boolean answer;
+  switch (below(12)) {
+  case 0:
+    CALL(NewMusicPlayer(&made));
+    put(PLAYERS, made);
+    break;
+  case 1:
+    CALL(MusicPlayerSetSequence(player, one_in(4) ? NULL : sequence), (long)player, (long)sequence);
+    break;
+  case 2:
+    CALL(MusicPlayerGetSequence(player, &sequence), (long)player);
+    break;
+  case 3:
+    CALL(MusicPlayerSetTime(player, time), (long)player);
+    break;
+  case 4:
+    CALL(MusicPlayerGetTime(player, &time), (long)player);
+    break;
+  case 5:
+    CALL(MusicPlayerGetHostTimeForBeats(player, time, &host), (long)player);
+    CALL(MusicPlayerGetBeatsForHostTime(player, host, &time), (long)player);
+    break;
+  case 6:
+    CALL(MusicPlayerPreroll(player), (long)player);
+    break;
+  case 7:
+    CALL(MusicPlayerStop(player), (long)player);
+    break;
+  case 8:
+    CALL(MusicPlayerIsPlaying(player, &answer), (long)player);
+    break;
+  case 9:
+    CALL(MusicPlayerSetPlayRateScalar(player, real64()), (long)player);
+    CALL(MusicPlayerGetPlayRateScalar(player, &time), (long)player);
+    break;
+  default:
+    CALL(MusicPlayerStart(player), (long)player);
+    break;
+  }
+}
+
+static void call_sequence(void) {
+  static char path[] = "song.mid";
+  MusicSequence sequence = any(SEQUENCES), made = NULL;
+  MusicTrack track = any(TRACKS), added = NULL;
+  MusicSequenceType type = one_in(4) ? word() : kMusicSequenceType_Beats;
+  AUGraph graph = any(GRAPHS);
+  UInt32 count = 0;
+  Float64 value = real64();
+  CABarBeatTime bar;
+  CFDataRef data = NULL;
+  CFDictionaryRef info;
+  CFURLRef url;
+  switch (below(36)) {
+  case 0:
+    CALL(NewMusicSequence(&made));
+    CALL(MusicSequenceNewTrack(made, &added), (long)made);
+    put(TRACKS, added);
+    CALL(MusicSequenceSetAUGraph(made, graph), (long)made, (long)graph);
+    put(SEQUENCES, made);
+    break;
+  case 1:
+    CALL(MusicSequenceGetTrackCount(sequence, &count), (long)sequence);
+    if (count < 16) CALL(MusicSequenceNewTrack(sequence, &added), (long)sequence);
+    put(TRACKS, added);
+    break;
+  case 2:
+    CALL(MusicSequenceDisposeTrack(sequence, track), (long)sequence, (long)track);
+    break;
+  case 3:
+    CALL(MusicSequenceGetIndTrack(sequence, below(4), &added), (long)sequence);
+    break;
+  case 4:
+    CALL(MusicSequenceGetTrackIndex(sequence, track, &count), (long)sequence, (long)track);
+    break;
+  case 5:
+    CALL(MusicSequenceGetTempoTrack(sequence, &added), (long)sequence);
+    put(TRACKS, added);
+    break;
+  case 6:
+    CALL(MusicSequenceSetAUGraph(sequence, one_in(4) ? NULL : graph), (long)sequence, (long)graph);
+    break;
+  case 7:
+    CALL(MusicSequenceGetAUGraph(sequence, &graph), (long)sequence);
+    break;
+  case 8:
+    CALL(MusicSequenceSetSequenceType(sequence, type), (long)sequence, type);
+    CALL(MusicSequenceGetSequenceType(sequence, &type), (long)sequence);
+    break;
+  case 9:
+    url = CFURLCreateFromFileSystemRepresentation(NULL, (UInt8 *)path, sizeof path - 1, false);
+    CALL(MusicSequenceFileCreate(sequence, url, below(2) ? 'midi' : 0, below(2), (SInt16)word()),
+         (long)sequence);
+    CALL(MusicSequenceGetTrackCount(sequence, &count), (long)sequence);
+    if (count < 8) CALL(MusicSequenceFileLoad(sequence, url, 0, below(3)), (long)sequence);
+    CFRelease(url);
+    break;
+  case 10:
+    CALL(MusicSequenceFileCreateData(sequence, 'midi', 0, (SInt16)word(), &data), (long)sequence);
+    CALL(MusicSequenceGetTrackCount(sequence, &count), (long)sequence);
+    if (data && count < 8)
+      CALL(MusicSequenceFileLoadData(sequence, data, 0, below(2)), (long)sequence);
+    if (data) CFRelease(data);
+    break;
+  case 11:
+    CALL(MusicSequenceReverse(sequence), (long)sequence);
+    break;
+  case 12:
+    CALL(MusicSequenceGetSecondsForBeats(sequence, value, &value), (long)sequence);
+    CALL(MusicSequenceGetBeatsForSeconds(sequence, value, &value), (long)sequence);
+    break;
+  case 13:
+    CALL(MusicSequenceSetUserCallback(sequence, one_in(4) ? NULL : happened_in_music, NULL),
+         (long)sequence);
+    break;
+  case 14:
+    CALL(MusicSequenceBeatsToBarBeatTime(sequence, value, word(), &bar), (long)sequence);
+    memcpy(&bar, bytes(0), sizeof bar);
+    CALL(MusicSequenceBarBeatTimeToBeats(sequence, &bar, &value), (long)sequence);
+    break;
+  case 15:
+    info = CALL(MusicSequenceGetInfoDictionary(sequence), (long)sequence);
+    if (info) CFRelease(info);
+    break;
+  case 16:
+  case 17:
+  case 18:
+  case 19:
+  case 20:
+    call_player();
+    break;
+  case 21:
+  case 22:
+  case 23:
+  case 24:
+  case 25:
+    call_iterator();
+    break;
+  default:
+    call_track();
     break;
   }
 }
@@ -2634,6 +2940,7 @@ static const struct {
 } families[] = {{"queues", call_queue, 6},
                 {"units", call_unit, 6},
                 {"graphs", call_graph, 3},
+                {"sequences", call_sequence, 3},
                 {"objects", call_object, 3},
                 {"old objects", call_old_object, 1},
                 {"devices", call_device, 2},

@@ -712,6 +712,152 @@ static void graphs(void) {
   WORKS(DisposeAUGraph(graph));
 }
 
+#define NO_TRACK(call) ROW(call, kAudioToolboxErr_TrackNotFound)
+
+static void music_happened(void *data, MusicSequence sequence, MusicTrack track,
+                           MusicTimeStamp beat, const MusicEventUserData *event,
+                           MusicTimeStamp start, MusicTimeStamp end) {
+  (void)data, (void)sequence, (void)track, (void)beat, (void)event, (void)start, (void)end;
+}
+
+/// Rows of the functions of MusicPlayer.h for sequences and players.
+static void sequences(MusicSequence given, MusicTrack added) {
+  static MusicSequence sequence, found;
+  static MusicTrack track, other;
+  static MusicPlayer player;
+  static AUGraph graph;
+  static MusicSequenceType type;
+  static CFDataRef data, empty;
+  static UInt32 number;
+  static UInt64 time;
+  static Float64 value;
+  static Boolean flag;
+  static CABarBeatTime bar;
+  sequence = given;
+  track = added;
+  empty = CFDataCreate(NULL, (const UInt8 *)"", 0);
+  WORKS(NewMusicPlayer(&player));
+  const Row rows[] = {
+      PARAM(NewMusicSequence(nowhere)),
+      PARAM(DisposeMusicSequence(nowhere)),
+      PARAM(MusicSequenceNewTrack(nowhere, &other)),
+      PARAM(MusicSequenceNewTrack(sequence, nowhere)),
+      PARAM(MusicSequenceDisposeTrack(nowhere, track)),
+      NO_TRACK(MusicSequenceDisposeTrack(sequence, nowhere)),
+      PARAM(MusicSequenceGetTrackCount(sequence, nowhere)),
+      PARAM(MusicSequenceGetIndTrack(sequence, 0, nowhere)),
+      PARAM(MusicSequenceGetTrackIndex(sequence, track, nowhere)),
+      NO_TRACK(MusicSequenceGetTrackIndex(sequence, nowhere, &number)),
+      PARAM(MusicSequenceGetTempoTrack(sequence, nowhere)),
+      ROW(MusicSequenceSetAUGraph(sequence, NULL), noErr),
+      PARAM(MusicSequenceSetAUGraph(nowhere, NULL)),
+      PARAM(MusicSequenceGetAUGraph(sequence, nowhere)),
+      PARAM(MusicSequenceGetAUGraph(nowhere, &graph)),
+      PARAM(MusicSequenceSetSequenceType(nowhere, kMusicSequenceType_Beats)),
+      PARAM(MusicSequenceGetSequenceType(sequence, nowhere)),
+      PARAM(MusicSequenceGetSequenceType(nowhere, &type)),
+      PARAM(MusicSequenceFileLoad(sequence, nowhere, 0, 0)),
+      PARAM(MusicSequenceFileLoadData(sequence, nowhere, 0, 0)),
+      PARAM(MusicSequenceFileLoadData(nowhere, empty, 0, 0)),
+      PARAM(MusicSequenceFileCreate(sequence, nowhere, kMusicSequenceFile_MIDIType, 0, 0)),
+      PARAM(MusicSequenceFileCreateData(sequence, kMusicSequenceFile_MIDIType, 0, 0, nowhere)),
+      PARAM(MusicSequenceFileCreateData(nowhere, kMusicSequenceFile_MIDIType, 0, 0, &data)),
+      PARAM(MusicSequenceReverse(nowhere)),
+      PARAM(MusicSequenceGetSecondsForBeats(sequence, 1, nowhere)),
+      PARAM(MusicSequenceGetBeatsForSeconds(sequence, 1, nowhere)),
+      PARAM(MusicSequenceSetUserCallback(nowhere, music_happened, NULL)),
+      ROW(MusicSequenceSetUserCallback(sequence, NULL, NULL), noErr),
+      PARAM(MusicSequenceBeatsToBarBeatTime(sequence, 1, 4, nowhere)),
+      PARAM(MusicSequenceBarBeatTimeToBeats(sequence, nowhere, &value)),
+      PARAM(MusicSequenceBarBeatTimeToBeats(sequence, &bar, nowhere)),
+      ROW(MusicSequenceGetInfoDictionary(nowhere) == NULL, true),
+      PARAM(NewMusicPlayer(nowhere)),
+      PARAM(DisposeMusicPlayer(nowhere)),
+      PARAM(MusicPlayerSetSequence(nowhere, sequence)),
+      ROW(MusicPlayerSetSequence(player, NULL), noErr),
+      PARAM(MusicPlayerGetSequence(player, nowhere)),
+      ROW(MusicPlayerGetSequence(player, &found), kAudioToolboxErr_NoSequence),
+      PARAM(MusicPlayerSetTime(nowhere, 0)),
+      PARAM(MusicPlayerGetTime(player, nowhere)),
+      PARAM(MusicPlayerGetHostTimeForBeats(player, 0, nowhere)),
+      PARAM(MusicPlayerGetHostTimeForBeats(nowhere, 0, &time)),
+      PARAM(MusicPlayerGetBeatsForHostTime(player, 0, nowhere)),
+      PARAM(MusicPlayerPreroll(nowhere)),
+      ROW(MusicPlayerPreroll(player), kAudioToolboxErr_NoSequence),
+      PARAM(MusicPlayerStart(nowhere)),
+      ROW(MusicPlayerStart(player), kAudioToolboxErr_NoSequence),
+      PARAM(MusicPlayerStop(nowhere)),
+      PARAM(MusicPlayerIsPlaying(player, nowhere)),
+      PARAM(MusicPlayerIsPlaying(nowhere, &flag)),
+      PARAM(MusicPlayerSetPlayRateScalar(nowhere, 1)),
+      PARAM(MusicPlayerGetPlayRateScalar(player, nowhere)),
+  };
+  CHECK_ROWS("sequences", rows);
+  WORKS(DisposeMusicPlayer(player));
+  CFRelease(empty);
+}
+
+/// Rows of those for tracks and iterators.
+static void tracks(void) {
+  static const MIDINoteMessage note = {0, 60, 100, 0, 1};
+  static MusicSequence sequence, found;
+  static MusicTrack track;
+  static MusicEventIterator iterator, made;
+  static AUNode node;
+  static UInt32 size = 8;
+  static Float64 value;
+  static Boolean flag;
+  WORKS(NewMusicSequence(&sequence));
+  WORKS(MusicSequenceNewTrack(sequence, &track));
+  WORKS(MusicTrackNewMIDINoteEvent(track, 0, &note));
+  WORKS(NewMusicEventIterator(track, &iterator));
+  const Row rows[] = {
+      NO_TRACK(MusicTrackGetSequence(nowhere, &found)),
+      PARAM(MusicTrackGetSequence(track, nowhere)),
+      NO_TRACK(MusicTrackSetDestNode(nowhere, 1)),
+      PARAM(MusicTrackGetDestNode(track, nowhere)),
+      ROW(MusicTrackGetDestNode(track, &node), kAudioToolboxErr_IllegalTrackDestination),
+      PARAM(MusicTrackSetProperty(track, kSequenceTrackProperty_OffsetTime, nowhere, 8)),
+      PARAM(MusicTrackGetProperty(track, kSequenceTrackProperty_OffsetTime, &value, nowhere)),
+      ROW(MusicTrackGetProperty(track, kSequenceTrackProperty_OffsetTime, NULL, &size), noErr),
+      NO_TRACK(MusicTrackMoveEvents(nowhere, 0, 1, 1)),
+      NO_TRACK(MusicTrackClear(nowhere, 0, 1)),
+      NO_TRACK(MusicTrackCut(nowhere, 0, 1)),
+      NO_TRACK(MusicTrackCopyInsert(nowhere, 0, 1, track, 0)),
+      NO_TRACK(MusicTrackCopyInsert(track, 0, 1, nowhere, 0)),
+      NO_TRACK(MusicTrackMerge(nowhere, 0, 1, track, 0)),
+      NO_TRACK(MusicTrackNewMIDINoteEvent(nowhere, 0, &note)),
+      PARAM(MusicTrackNewMIDINoteEvent(track, 0, nowhere)),
+      PARAM(MusicTrackNewMIDIChannelEvent(track, 0, nowhere)),
+      PARAM(MusicTrackNewMIDIRawDataEvent(track, 0, nowhere)),
+      PARAM(MusicTrackNewExtendedNoteEvent(track, 0, nowhere)),
+      PARAM(MusicTrackNewParameterEvent(track, 0, nowhere)),
+      NO_TRACK(MusicTrackNewExtendedTempoEvent(nowhere, 0, 100)),
+      PARAM(MusicTrackNewMetaEvent(track, 0, nowhere)),
+      PARAM(MusicTrackNewUserEvent(track, 0, nowhere)),
+      NO_TRACK(NewMusicEventIterator(nowhere, &made)),
+      PARAM(NewMusicEventIterator(track, nowhere)),
+      PARAM(DisposeMusicEventIterator(nowhere)),
+      PARAM(MusicEventIteratorSeek(nowhere, 0)),
+      PARAM(MusicEventIteratorNextEvent(nowhere)),
+      PARAM(MusicEventIteratorPreviousEvent(nowhere)),
+      ROW(MusicEventIteratorGetEventInfo(iterator, NULL, NULL, NULL, NULL), noErr),
+      PARAM(MusicEventIteratorGetEventInfo(nowhere, NULL, NULL, NULL, NULL)),
+      PARAM(MusicEventIteratorSetEventInfo(iterator, kMusicEventType_MIDINoteMessage, nowhere)),
+      PARAM(MusicEventIteratorSetEventInfo(nowhere, kMusicEventType_MIDINoteMessage, &note)),
+      PARAM(MusicEventIteratorDeleteEvent(nowhere)),
+      PARAM(MusicEventIteratorSetEventTime(nowhere, 0)),
+      PARAM(MusicEventIteratorHasPreviousEvent(iterator, nowhere)),
+      PARAM(MusicEventIteratorHasNextEvent(iterator, nowhere)),
+      PARAM(MusicEventIteratorHasCurrentEvent(iterator, nowhere)),
+      PARAM(MusicEventIteratorHasCurrentEvent(nowhere, &flag)),
+  };
+  CHECK_ROWS("tracks", rows);
+  sequences(sequence, track);
+  WORKS(DisposeMusicEventIterator(iterator));
+  WORKS(DisposeMusicSequence(sequence));
+}
+
 #define NO_UNIT(call) ROW(call, badComponentInstance)
 
 static AudioComponentPlugInInterface *make_nothing(const AudioComponentDescription *description) {
@@ -883,6 +1029,7 @@ static void units(void) {
   CHECK_ROWS("audio units", rows);
   listeners(unit);
   graphs();
+  tracks();
   WORKS(AudioComponentInstanceDispose(unit));
 }
 

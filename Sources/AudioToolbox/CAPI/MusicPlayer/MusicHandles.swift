@@ -1,0 +1,165 @@
+import AudioUnits
+package import CAudioToolbox
+package import Music
+import Synchronization
+
+/// A sequence as C programs hold it, with the numbers of its tracks. Any thread that is not real time.
+final class SequenceHandle: Sendable {
+  static let all = HandleTable<SequenceHandle>()
+  static let tracks = HandleTable<TrackHandle>()
+
+  let sequence: EventSequence
+  let handle: UInt
+  private struct State {
+    var tracks: [Int: UInt] = [:]
+    /// The graph by its number; 0 for none, or one of the library's own.
+    var graph: UInt = 0
+    var hasOwnGraph = false
+  }
+  private let state = Mutex(State())
+
+  init(_ sequence: EventSequence, _ handle: UInt) {
+    self.sequence = sequence
+    self.handle = handle
+  }
+
+  static func find(_ reference: MusicSequence?) throws(MusicFailure) -> SequenceHandle {
+    guard let found = all.object(UInt(bitPattern: reference)) else {
+      throw .badArgument("there is no such sequence")
+    }
+    return found
+  }
+
+  /// Returns the number of a track, which gets one when it is first asked for.
+  func reference(of track: EventTrack) -> MusicTrack? {
+    let number = state.withLock { state in
+      if let known = state.tracks[track.id] { return known }
+      let number = Self.tracks.add { (_) in TrackHandle(track: track, owner: self) }
+      state.tracks[track.id] = number
+      return number
+    }
+    return unsafe MusicTrack(bitPattern: number)
+  }
+
+  func forget(_ track: EventTrack) {
+    let number = state.withLock { $0.tracks.removeValue(forKey: track.id) }
+    if let number { Self.tracks.remove(number) }
+  }
+
+  // MARK: The graph
+
+  /// The number of the graph that the program has set; 0 for none.
+  var graph: UInt { state.withLock { $0.hasOwnGraph ? 0 : $0.graph } }
+
+  func setGraph(_ number: UInt) throws(MusicFailure) {
+    var target: GraphTarget?
+    if number != 0 {
+      guard let graph = graphs.object(number) else { throw .badArgument("there is no such graph") }
+      target = GraphTarget(graph)
+    }
+    try onMusic { [target] () throws(MusicError) in try sequence.setTarget(target) }
+    adopt(number, isOwn: false)
+  }
+
+  private func adopt(_ number: UInt, isOwn: Bool) {
+    let old = state.withLock { state -> UInt in
+      defer { (state.graph, state.hasOwnGraph) = (number, isOwn) }
+      return state.hasOwnGraph ? state.graph : 0
+    }
+    if old != 0 { _ = unsafe DisposeAUGraph(AUGraph(bitPattern: old)) }
+  }
+
+  /// Makes a graph of the default synthesiser and the default output, if the sequence has none.
+  func makeGraphIfNeeded() throws(MusicFailure) {
+    if sequence.target != nil { return }
+    let synthesiser = AudioUnits.ComponentDescription("aumu", "dls ")
+    guard let instrument = ComponentList.shared.next(after: nil, matching: synthesiser) else {
+      throw .music(
+        .noDestination(
+          "the sequence has no graph (MusicSequenceSetAUGraph), and there is no synthesiser for one"
+        ))
+    }
+    var reference: AUGraph?
+    guard unsafe NewAUGraph(&reference) == noErr, let reference = unsafe reference,
+      let graph = graphs.object(UInt(bitPattern: reference))
+    else { throw .music(.noDestination("there is no graph")) }
+    do throws(UnitGraphError) {
+      let source = try graph.addNode(instrument)
+      let output = try graph.addNode(UnitKind.defaultOutput.component)
+      try graph.set(.node(source, output: 0), for: UnitGraph.Input(node: output, bus: 0))
+    } catch {
+      _ = unsafe DisposeAUGraph(reference)
+      throw .status(AUGraphError.graph(error).status, AUGraphError.graph(error).reason)
+    }
+    let target = GraphTarget(graph)
+    try onMusic { () throws(MusicError) in try sequence.setTarget(target) }
+    adopt(UInt(bitPattern: reference), isOwn: true)
+  }
+
+  /// Ends the sequence. Its tracks are unknown afterwards.
+  func dispose() {
+    try? sequence.setTarget(nil)
+    adopt(0, isOwn: false)
+    let numbers = state.withLock { state in
+      defer { state.tracks = [:] }
+      return state.tracks.values.map { $0 }
+    }
+    for number in numbers { Self.tracks.remove(number) }
+  }
+}
+
+/// A track as C programs hold it.
+struct TrackHandle: Sendable {
+  let track: EventTrack
+  let owner: SequenceHandle
+
+  static func find(_ reference: MusicTrack?) throws(MusicFailure) -> TrackHandle {
+    guard let found = SequenceHandle.tracks.object(UInt(bitPattern: reference)) else {
+      throw .music(.trackNotFound)
+    }
+    return found
+  }
+}
+
+/// Runs the body of a C function with a sequence.
+func withSequence(
+  _ reference: MusicSequence?, _ function: String, needs pointers: UnsafeRawPointer?...,
+  body: (SequenceHandle) throws(MusicFailure) -> Void
+) -> OSStatus {
+  answer(function) { () throws(MusicFailure) in
+    let handle = try unsafe SequenceHandle.find(reference)
+    if unsafe hasNull(pointers) { throw .badArgument("a pointer is NULL") }
+    try body(handle)
+  }
+}
+
+/// Runs the body of a C function with a track.
+func withTrack(
+  _ reference: MusicTrack?, _ function: String, needs pointers: UnsafeRawPointer?...,
+  body: (TrackHandle) throws(MusicFailure) -> Void
+) -> OSStatus {
+  answer(function) { () throws(MusicFailure) in
+    let handle = try unsafe TrackHandle.find(reference)
+    if unsafe hasNull(pointers) { throw .badArgument("a pointer is NULL") }
+    try body(handle)
+  }
+}
+
+/// Returns the sequence of a number; nil if there is none.
+package func eventSequence(_ reference: MusicSequence?) -> EventSequence? {
+  SequenceHandle.all.object(UInt(bitPattern: reference))?.sequence
+}
+
+/// Returns the number of a sequence that `eventSequence` has returned, or of one of the library, which gets one.
+package func reference(of sequence: EventSequence) -> MusicSequence? {
+  let known = SequenceHandle.all.entries.first { $0.object.sequence === sequence }?.handle
+  let handle = known ?? SequenceHandle.all.add { SequenceHandle(sequence, $0) }
+  return unsafe MusicSequence(bitPattern: handle)
+}
+
+/// Lets the C functions know a sequence of the library no more.
+package func forgetReference(of sequence: EventSequence) {
+  for entry in SequenceHandle.all.entries where entry.object.sequence === sequence {
+    SequenceHandle.all.remove(entry.handle)?.dispose()
+  }
+}

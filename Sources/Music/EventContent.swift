@@ -1,0 +1,106 @@
+/// An event of a track, without its time. A value.
+package enum EventContent: Sendable, Equatable {
+  /// A note of a MIDI channel, with its length in beats.
+  case note(channel: UInt8, number: UInt8, velocity: UInt8, release: UInt8, duration: Double)
+  /// A message of a MIDI channel: its status byte and its data, 0 for a second byte that it has not.
+  case channel(UInt8, UInt8, UInt8)
+  /// A system message; an exclusive one from 0xF0 to 0xF7.
+  case system([UInt8])
+  /// A meta event of a MIDI file without its length.
+  case meta(UInt8, [UInt8])
+  /// Data of the program, whose function hears of it.
+  case user([UInt8])
+  /// A parameter of the track's unit.
+  case parameter(id: UInt32, scope: UInt32, element: UInt32, value: Float)
+  /// A note of any pitch, with values of controls that begin with it.
+  case extendedNote(ExtendedNote)
+  /// Beats a minute from here on.
+  case tempo(Double)
+
+  /// The beats for which the event lasts; 0 for all but notes.
+  package var duration: Double {
+    switch self {
+    case .note(_, _, _, _, let duration): duration
+    case .extendedNote(let note): note.duration
+    default: 0
+    }
+  }
+
+  /// True for tempo, time signatures and time code, which the tempo track keeps.
+  package var isOfTime: Bool {
+    switch self {
+    case .tempo: true
+    case .meta(let kind, _): [0x51, 0x54, 0x58, 0x59].contains(kind)
+    default: false
+    }
+  }
+}
+
+/// A note of any pitch. A value.
+package struct ExtendedNote: Sendable, Equatable {
+  package struct Control: Sendable, Equatable {
+    package let id: UInt32
+    package let value: Float
+    package init(id: UInt32, value: Float) {
+      self.id = id
+      self.value = value
+    }
+  }
+  package var instrument: UInt32
+  /// The MIDI channel.
+  package var group: UInt32
+  package var duration: Double
+  package var pitch: Float
+  package var velocity: Float
+  package var controls: [Control]
+
+  package init(
+    instrument: UInt32, group: UInt32, duration: Double, pitch: Float, velocity: Float,
+    controls: [Control] = []
+  ) {
+    self.instrument = instrument
+    self.group = group
+    self.duration = duration
+    self.pitch = pitch
+    self.velocity = velocity
+    self.controls = controls
+  }
+}
+
+/// An event with its time and a number that no other event of the sequence has.
+package struct TrackEvent: Sendable {
+  package let id: UInt64
+  package var beat: Double
+  package var content: EventContent
+}
+
+/// Reason why a sequence or its player refuses something.
+package enum MusicError: Error, Sendable {
+  case badArgument(String)
+  case trackNotFound
+  case trackIndex(Int)
+  case endOfTrack
+  case startOfTrack
+  case illegalDestination(String)
+  case noSequence
+  case invalidEvent(String)
+  case invalidType(String)
+  case invalidState(String)
+  case noDestination(String)
+  /// The device or the graph cannot be started, with the code of the C API if there is one.
+  case cannotStart(String, code: Int32?)
+
+  package var reason: String {
+    switch self {
+    case .badArgument(let reason), .illegalDestination(let reason), .invalidEvent(let reason),
+      .invalidType(let reason), .invalidState(let reason), .noDestination(let reason),
+      .cannotStart(let reason, _):
+      reason
+    case .trackNotFound: "there is no such track"
+    case .trackIndex(let index): "there is no track \(index)"
+    case .endOfTrack: "there are no more events"
+    case .startOfTrack: "there are no events before"
+    case .noSequence: "the player has no sequence"
+    }
+  }
+}
