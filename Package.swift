@@ -206,7 +206,7 @@ let package = Package(
       name: "Command",
       dependencies: [
         "Analysis", "AudioQueue", "AudioUnits", "CGlibc", "Codecs", "Control", "Files", "Graph",
-        "Music", "Pictures", "PluginHost", "RealTime", "Server", "Sessions",
+        "MIDI", "Music", "Pictures", "PluginHost", "RealTime", "Server", "Sessions",
         "System", "Timeline",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),

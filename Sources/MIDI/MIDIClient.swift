@@ -214,6 +214,14 @@ package final class MIDIClient: MIDIObject, VoiceOwner, @unchecked Sendable {
   /// Waits until what is sent over connections that were made before arrives.
   func awaitConnections() throws(ServerError) { try device.awaitHeard(device.connectionMark) }
 
+  /// Waits until the functions have taken what came in before, for a second at most.
+  package func awaitDelivery() {
+    let deadline = HostTime.now + 1_000_000_000
+    while !(unsafe ring.ring.pointee.isEmpty) || state.withLock({ $0.called != 0 }),
+      HostTime.now < deadline
+    { usleep(200) }
+  }
+
   // MARK: Delivery
 
   /// Hands changes to the delivery thread.

@@ -166,7 +166,7 @@ struct Play: ParsableCommand {
       discussion: """
         Formats 0 and 1, with tempo changes or time code. Notes go to the instruments among the plugins,         controllers also to the controls that --map binds, each on its frame. The rendering ends with the         last event of the file and the last frame of the sound files, which may be left out then: it has         48000 Hz and 24 bits.
         """, valueName: "file"),
-    completion: .file(extensions: ["mid", "midi", "smf"]))
+    completion: .file(extensions: StandardMIDIFile.extensions))
   var midi: String?
 
   @Option(

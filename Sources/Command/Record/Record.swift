@@ -39,6 +39,10 @@ struct Record: ParsableCommand {
       --force replaces stays unchanged until the first frame is recorded. The client's name is \
       cuejack-record. --connect takes output ports.
 
+      A file with the extension mid takes MIDI messages: from the port midi_in, which --midi-in connects, \
+      each on its frame. It is a Standard MIDI File of format 0, at 120 beats a minute; messages of clocks \
+      are left out. --at, --connect, and the options for formats, files and starts are for sound.
+
       The exit code is 0 if the whole recording was made (without --seconds: until a signal). It is 1 if \
       something failed, even if the file keeps a part, or if --seconds is shorter than a frame; 64 for \
       wrong usage; and 130, 143 or 129 if SIGINT (Control-C), SIGTERM or SIGHUP came before the first \
@@ -51,6 +55,7 @@ struct Record: ParsableCommand {
           "cuejack record %Y%m%d-%H%M%S.wav --split 1h",
           "cuejack record take-%n.wav --start-on-sound -50dB --pre-roll 2",
           "cuejack record talk.m4a --bitrate 96k --channels 1",
+          "cuejack record notes.mid --midi-in system:midi_capture_1",
           "cuejack record - --to flac | ssh host 'cat >take.flac'"))
 
   @Argument(help: ArgumentHelp("The file to write.", valueName: "file"), completion: .file())
@@ -60,6 +65,15 @@ struct Record: ParsableCommand {
     help: ArgumentHelp(
       "The kind of file that goes to - or a FIFO. Default: wav.", valueName: "extension"))
   var to: String?
+
+  @Option(
+    name: .customLong("midi-in"),
+    help: ArgumentHelp(
+      "MIDI port that a MIDI file records. Repeatable.",
+      discussion: "A port, a client, a glob or a regular expression, as for --connect.",
+      valueName: "port"),
+    completion: .midiPorts(sending: true))
+  var midiInputs: [String] = []
 
   @OptionGroup var take: TakeOptions
 
@@ -86,6 +100,22 @@ struct Record: ParsableCommand {
     }
     try take.check(with: client)
     _ = try take.names(for: file)
+    guard isMIDI else {
+      return try check(midiInputs.isEmpty, "--midi-in is for MIDI files, such as notes.mid")
+    }
+    let others = [
+      ("--at", client.at != nil), ("--connect", !client.connect.isEmpty),
+      ("--no-connect", client.noConnect), ("--split", take.split != nil),
+      ("--pre-roll", take.preRoll != nil), ("--start-on-sound", take.startOnSound != nil),
+      ("--transport", take.transport), ("--format", coding.format != nil),
+      ("--rate", coding.rate != nil), ("--channels", coding.channels != nil),
+      ("--bits", coding.bits != nil), ("--bitrate", coding.bitrate != nil),
+    ]
+    for (option, isGiven) in others { try check(!isGiven, "\(option) is not for MIDI files") }
+  }
+
+  private var isMIDI: Bool {
+    StandardMIDIFile.extensions.contains { file.lowercased().hasSuffix(".\($0)") }
   }
 
   func run() throws {
@@ -95,6 +125,10 @@ struct Record: ParsableCommand {
     let awake = DispatchSemaphore(value: 0)
     let signals = StopSignals { awake.signal() }
     client.log.start()
+    if isMIDI {
+      return try MIDIRecording(file, from: midiInputs, client, isReplacing: force).run(
+        signals, awake)
+    }
     let names = try take.names(for: file)
     let (kind, claim) = try telling(signals) { () throws(SoundFileError) in
       let kind = try SoundFormat(

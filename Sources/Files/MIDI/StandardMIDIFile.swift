@@ -65,6 +65,9 @@ package struct StandardMIDIFile: Sendable, Equatable {
     package static var keySignature: UInt8 { 0x59 }
   }
 
+  /// Extensions of such files.
+  package static let extensions = ["mid", "midi", "smf"]
+
   /// Most bytes of a file.
   package static let mostBytes = 1 << 26
 
