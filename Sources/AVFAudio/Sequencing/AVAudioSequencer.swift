@@ -73,6 +73,7 @@ open class AVAudioSequencer: NSObject, @unchecked Sendable {
   /// Writes a MIDI file of format 1.
   ///
   /// - Parameters:
+  ///   - fileURL: The file.
   ///   - resolution: Ticks of a quarter note; 0 for those of the loaded file, or 480.
   ///   - replace: Whether a file that exists is replaced.
   open func write(to fileURL: URL, smpteResolution resolution: Int, replaceExisting replace: Bool)
