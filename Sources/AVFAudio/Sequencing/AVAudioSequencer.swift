@@ -18,6 +18,7 @@ open class AVAudioSequencer: NSObject, @unchecked Sendable {
   /// Creates a sequencer without an engine: for files.
   public override convenience init() { self.init(nil) }
 
+  /// Creates a sequencer whose tracks the instruments of an engine play.
   public convenience init(audioEngine engine: AVAudioEngine) { self.init(EngineTarget(engine)) }
 
   private init(_ target: EngineTarget?) {
