@@ -246,8 +246,8 @@ let package = Package(
     .executableTarget(
       name: "cuejack-fuzz",
       dependencies: [
-        "AudioToolbox", "CPluginRunner", "CRealTime", "Control", "Files", "Graph", "PluginHost",
-        "Sessions", "System", "TestSupport",
+        "AudioToolbox", "CPluginRunner", "CRealTime", "Control", "Files", "Graph", "Music",
+        "PluginHost", "Sessions", "System", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/Tools/Fuzz", swiftSettings: relaxed),
 
@@ -419,7 +419,8 @@ let package = Package(
     .testTarget(
       name: "AVFAudioTests",
       dependencies: [
-        "AVFAudio", "AVFoundation", "AudioUnits", "CProbe", "Hardware", "Server", "TestSupport",
+        "AVFAudio", "AVFoundation", "AudioToolbox", "AudioUnits", "CProbe", "Hardware", "Server",
+        "TestSupport",
       ],
       path: "Tests/API/AVFAudioTests", exclude: ["members.md"], swiftSettings: relaxed),
     // A program written for Apple's systems, word for word.

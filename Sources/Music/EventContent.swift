@@ -26,6 +26,8 @@ package enum EventContent: Sendable, Equatable {
     }
   }
 
+  var isMeta: Bool { if case .meta = self { true } else { false } }
+
   /// True for tempo, time signatures and time code, which the tempo track keeps.
   package var isOfTime: Bool {
     switch self {

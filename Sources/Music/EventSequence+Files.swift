@@ -23,9 +23,7 @@ extension EventSequence {
     var parts: [FilePart] = []
     for (i, track) in file.tracks.enumerated() {
       var part = FilePart(track, ticksPerBeat, hasTempo: kind == .beats)
-      let hasMessages = part.events.contains { event in
-        if case .meta = event.content { false } else { true }
-      }
+      let hasMessages = part.events.contains { !$0.content.isMeta && !$0.content.isOfTime }
       let isConductor = i == 0 && file.format == 1 && !hasMessages
       time += part.events.filter { $0.content.isOfTime || isConductor }
       part.events.removeAll { $0.content.isOfTime }

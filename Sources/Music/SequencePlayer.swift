@@ -165,6 +165,8 @@ package final class SequencePlayer: Sendable {
       if current.isPlaying { throw .invalidState("the player plays already") }
       let target = try target()
       let beat = beat
+      // A graph that was closed has other units than before.
+      removeFeeds()
       state.withLock { state in
         state.isPlaying = true
         state.start = beat

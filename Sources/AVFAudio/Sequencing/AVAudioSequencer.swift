@@ -18,6 +18,7 @@ open class AVAudioSequencer: NSObject, @unchecked Sendable {
   /// Creates a sequencer without an engine: for files.
   public override convenience init() { self.init(nil) }
 
+  /// Creates a sequencer whose tracks the instruments of an engine play.
   public convenience init(audioEngine engine: AVAudioEngine) { self.init(EngineTarget(engine)) }
 
   private init(_ target: EngineTarget?) {
@@ -73,6 +74,7 @@ open class AVAudioSequencer: NSObject, @unchecked Sendable {
   /// Writes a MIDI file of format 1.
   ///
   /// - Parameters:
+  ///   - fileURL: The file.
   ///   - resolution: Ticks of a quarter note; 0 for those of the loaded file, or 480.
   ///   - replace: Whether a file that exists is replaced.
   open func write(to fileURL: URL, smpteResolution resolution: Int, replaceExisting replace: Bool)

@@ -47,6 +47,7 @@ open class AVMIDINoteEvent: AVMusicEvent, @unchecked Sendable {
   open var duration: AVMusicTimeStamp
   var release: UInt8 = 0
 
+  /// Creates a note.
   public init(channel: UInt32, key keyNum: UInt32, velocity: UInt32, duration: AVMusicTimeStamp) {
     self.channel = channel
     key = keyNum
@@ -150,6 +151,7 @@ open class AVMIDIControlChangeEvent: AVMIDIChannelEvent, @unchecked Sendable {
     super.init(channel)
   }
 
+  /// Creates a message that moves a controller.
   public convenience init(channel: UInt32, messageType: MessageType, value: UInt32) {
     self.init(channel, UInt8(messageType.rawValue), value)
   }
@@ -167,6 +169,7 @@ open class AVMIDIPolyPressureEvent: AVMIDIChannelEvent, @unchecked Sendable {
   /// 0 to 127.
   open var pressure: UInt32
 
+  /// Creates a message about one key.
   public init(channel: UInt32, key: UInt32, pressure: UInt32) {
     self.key = key
     self.pressure = pressure
@@ -181,6 +184,7 @@ open class AVMIDIProgramChangeEvent: AVMIDIChannelEvent, @unchecked Sendable {
   /// 0 to 127.
   open var programNumber: UInt32
 
+  /// Creates a message that changes the program.
   public init(channel: UInt32, programNumber: UInt32) {
     self.programNumber = programNumber
     super.init(channel)
@@ -194,6 +198,7 @@ open class AVMIDIChannelPressureEvent: AVMIDIChannelEvent, @unchecked Sendable {
   /// 0 to 127.
   open var pressure: UInt32
 
+  /// Creates a message about all keys.
   public init(channel: UInt32, pressure: UInt32) {
     self.pressure = pressure
     super.init(channel)
@@ -207,6 +212,7 @@ open class AVMIDIPitchBendEvent: AVMIDIChannelEvent, @unchecked Sendable {
   /// 0 to 16,383, which is straight at 8,192.
   open var value: UInt32
 
+  /// Creates a message that bends the pitch.
   public init(channel: UInt32, value: UInt32) {
     self.value = value
     super.init(channel)
@@ -260,6 +266,7 @@ open class AVMIDIMetaEvent: AVMusicEvent, @unchecked Sendable {
     self.data = data
   }
 
+  /// Creates a meta event of its data, without their length.
   public convenience init(type: EventType, data: Data) { self.init(UInt8(type.rawValue), data) }
 
   /// The event. One without a name reads as `proprietaryEvent`, and stays what it is.
@@ -272,6 +279,7 @@ open class AVMIDIMetaEvent: AVMusicEvent, @unchecked Sendable {
 open class AVMusicUserEvent: AVMusicEvent, @unchecked Sendable {
   private let data: Data
 
+  /// Creates an event of data.
   public init(data: Data) { self.data = data }
 
   /// Bytes of the data.
@@ -291,6 +299,7 @@ open class AVParameterEvent: AVMusicEvent, @unchecked Sendable {
   /// Its value.
   open var value: Float
 
+  /// Creates an event that sets a parameter.
   public init(parameterID: UInt32, scope: UInt32, element: UInt32, value: Float) {
     self.parameterID = parameterID
     self.scope = scope
@@ -308,6 +317,7 @@ open class AVExtendedTempoEvent: AVMusicEvent, @unchecked Sendable {
   /// Beats a minute: 0.001 to 1,000,000.
   open var tempo: Double
 
+  /// Creates a tempo.
   public init(tempo: Double) { self.tempo = tempo }
 
   override var content: EventContent { .tempo(tempo) }
@@ -328,6 +338,7 @@ open class AVExtendedNoteOnEvent: AVMusicEvent, @unchecked Sendable {
   /// Beats.
   open var duration: AVMusicTimeStamp
 
+  /// Creates a note.
   public init(
     midiNote: Float, velocity: Float, instrumentID: UInt32, groupID: UInt32,
     duration: AVMusicTimeStamp
@@ -339,6 +350,7 @@ open class AVExtendedNoteOnEvent: AVMusicEvent, @unchecked Sendable {
     self.duration = duration
   }
 
+  /// Creates a note.
   public convenience init(
     midiNote: Float, velocity: Float, groupID: UInt32, duration: AVMusicTimeStamp
   ) {

@@ -13,6 +13,7 @@ public struct AVBeatRange: Sendable, Hashable {
   /// Creates the range at beat 0 without beats.
   public init() { (start, length) = (0, 0) }
 
+  /// Creates a range of beats.
   public init(start: AVMusicTimeStamp, length: AVMusicTimeStamp) {
     self.start = start
     self.length = length
@@ -37,7 +38,9 @@ public enum AVMusicTrackLoopCount: Int, Sendable {
 
 /// How MIDI files become tracks.
 public struct AVMusicSequenceLoadOptions: OptionSet, Sendable {
+  /// The options as bits.
   public let rawValue: UInt
+  /// Creates options of bits.
   public init(rawValue: UInt) { self.rawValue = rawValue }
   /// A track for each MIDI channel, and a last one for what belongs to none.
   public static let smf_ChannelsToTracks = AVMusicSequenceLoadOptions(rawValue: 1)

@@ -139,6 +139,7 @@ static inline int32_t cue_rt_foreign_schedule(const cue_foreign *unit, const voi
 /// exclusive message. Of other messages the unit hears nothing.
 static inline int32_t cue_rt_foreign_midi(const cue_foreign *unit, const uint8_t *bytes,
                                           uint32_t count, uint32_t frame) CUE_REALTIME {
+  if (bytes[0] > 0xf0) return 0;
   bool is_exclusive = bytes[0] == 0xf0;
   if (is_exclusive ? !unit->system_exclusive : !unit->midi) return cue_foreign_lacks_it;
   cue_check check;

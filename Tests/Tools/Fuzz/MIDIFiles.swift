@@ -1,5 +1,6 @@
 import Files
 import Foundation
+import Music
 
 /// Damaged Standard MIDI Files, read as `cuejack play --midi` reads them.
 struct MIDIFiles: Subject {
@@ -38,6 +39,16 @@ struct MIDIFiles: Subject {
   func input(_ dice: inout Dice) -> Corpus.File { corpus.damaged(&dice) }
 
   func run(_ input: Corpus.File, scratch: String, _ dice: inout Dice) throws {
+    if let whole = try? StandardMIDIFile(input.bytes, path: input.name),
+      !whole.tracks.contains(where: { $0.end > 0x0FFF_FFFF })
+    {
+      let again = try? StandardMIDIFile(whole.bytes, path: input.name)
+      guard again == whole else { throw FuzzError("the file is not what was written of it") }
+      let sequence = EventSequence()
+      if (try? sequence.load(whole, isByChannel: true)) != nil {
+        _ = sequence.file(resolution: 480).bytes
+      }
+    }
     guard let file = try? MIDIFile(input.bytes, path: input.name) else { return }
     var last: Int64 = 0
     for message in file.messages {

@@ -23,7 +23,8 @@ final class Instrument {
   fileprivate struct Memory {
     var interface: cue_foreign_interface
     var rendered = 0
-    var count = 0
+    /// Messages may come from several threads.
+    let count: UnsafeMutablePointer<Atomic<Int>>
     var events: UnsafeMutablePointer<(frame: Int, status: UInt8, first: UInt8, second: UInt8)>
     var clicks: UnsafeMutablePointer<Float>
   }
@@ -37,7 +38,9 @@ final class Instrument {
       to: Memory(
         interface: cue_foreign_interface(
           open: { _, _ in 0 }, close: { _ in 0 }, lookup: { lookUp($0) }, reserved: nil),
-        events: .allocate(capacity: Self.room), clicks: .allocate(capacity: 1 << 16)))
+        count: .allocate(capacity: 1), events: .allocate(capacity: Self.room),
+        clicks: .allocate(capacity: 1 << 16)))
+    memory.pointee.count.initialize(to: Atomic(0))
     memory.pointee.clicks.initialize(repeating: 0, count: 1 << 16)
     let address = UInt(bitPattern: memory)
     let format = try require(BusFormat.planar(channels: 2, sampleRate: rate))
@@ -51,6 +54,7 @@ final class Instrument {
   }
 
   deinit {
+    memory.pointee.count.deallocate()
     memory.pointee.events.deallocate()
     memory.pointee.clicks.deallocate()
     memory.deallocate()
@@ -58,15 +62,15 @@ final class Instrument {
 
   /// What was heard since the last call.
   func take() -> [Heard] {
-    defer { memory.pointee.count = 0 }
-    return (0..<min(memory.pointee.count, Self.room)).map { i in
+    let count = memory.pointee.count.pointee.exchange(0, ordering: .acquiring)
+    return (0..<min(count, Self.room)).map { i in
       let event = memory.pointee.events[i]
       return Heard(event.frame, [event.status, event.first, event.second])
     }
   }
 
   /// The messages that were heard, whether they are kept or not.
-  var count: Int { memory.pointee.count }
+  var count: Int { memory.pointee.count.pointee.load(ordering: .acquiring) }
 }
 
 private func memory(_ self: UnsafeMutableRawPointer) -> UnsafeMutablePointer<Instrument.Memory> {
@@ -97,12 +101,12 @@ private let hear:
   @convention(c) (UnsafeMutableRawPointer, UInt32, UInt32, UInt32, UInt32) -> Int32 = {
     this, status, first, second, offset in
     let memory = memory(this)
-    if memory.pointee.count < Instrument.room {
-      memory.pointee.events[memory.pointee.count] = (
+    let number = memory.pointee.count.pointee.add(1, ordering: .acquiringAndReleasing).oldValue
+    if number < Instrument.room {
+      memory.pointee.events[number] = (
         memory.pointee.rendered + Int(offset), UInt8(status), UInt8(first), UInt8(second)
       )
     }
-    memory.pointee.count += 1
     if status & 0xF0 == 0x90, offset < 1 << 16 { memory.pointee.clicks[Int(offset)] += 1 }
     return 0
   }
@@ -142,6 +146,7 @@ final class Stage: SequenceTarget, @unchecked Sendable {
   private var nodes: [Int32] = []
   private let list: UnsafeMutablePointer<cue_buffer_list>
   private var time = cue_time_stamp()
+  private let root: UnsafeMutablePointer<RenderUnit>
 
   init(instruments count: Int = 1, rate: Double = 48000) throws {
     instruments = try (0..<count).map { _ in try Instrument(rate: rate) }
@@ -153,6 +158,7 @@ final class Stage: SequenceTarget, @unchecked Sendable {
     let output = try graph.addNode(UnitKind.genericOutput.component)
     let mixer = try graph.addNode(UnitKind.multiChannelMixer.component)
     try graph.open()
+    try graph.node(mixer).unit?.setBusCount(count, .input)
     for (bus, instrument) in instruments.enumerated() {
       let node = try graph.addNode(instrument.component)
       nodes.append(node)
@@ -165,6 +171,7 @@ final class Stage: SequenceTarget, @unchecked Sendable {
     try graph.node(output).unit?.setFormat(format, .output, 0)
     try graph.initialize()
     time.flags = UInt32(cue_time_has_sample)
+    root = try require(graph.outputUnit).render
   }
 
   deinit {
@@ -187,7 +194,7 @@ final class Stage: SequenceTarget, @unchecked Sendable {
       buffers[channel] = cue_buffer(channels: 1, bytes: UInt32(4 * frames), data: nil)
     }
     var flags: UInt32 = 0
-    let status = clock!.render.pointee.render(&flags, &time, bus: 0, frames: frames, list)
+    let status = root.pointee.render(&flags, &time, bus: 0, frames: frames, list)
     time.sample_time += Double(frames)
     return status
   }

@@ -213,7 +213,7 @@ import Testing
     player.end()
   }
 
-  @Test func parametersAndLongNotesOfManyTracks() throws {
+  @Test func aPlayerKeepsSoManyNotes() throws {
     let (sequence, stage, player) = try make()
     // More notes than a player keeps are not begun, and all that were begun end.
     for track in 0..<40 {
@@ -299,6 +299,7 @@ import Testing
       default: try player.setRate(1 + Double(round % 10) / 10)
       }
     }
+    player.stop()
     let before = renders.load(ordering: .relaxed)
     while renders.load(ordering: .relaxed) < before + 10 { usleep(100) }
     player.end()

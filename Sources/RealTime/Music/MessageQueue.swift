@@ -91,8 +91,9 @@ package struct MessageQueue: ~Copyable {
   ///
   /// - Parameter message: Memory of `mostBytes`, for its bytes.
   /// - Returns: Its frame and its number of bytes; nil if none waits.
-  @_noLocks borrowing func take(_ message: UnsafeMutablePointer<UInt8>) -> (offset: Int, count: Int)?
-  {
+  @_noLocks borrowing func take(
+    _ message: UnsafeMutablePointer<UInt8>
+  ) -> (offset: Int, count: Int)? {
     let number = taken.load(ordering: .relaxed)
     let slot = unsafe slots + Self.index(number)
     guard unsafe slot.pointee.turn.load(ordering: .acquiring) == number &+ 1 else { return nil }
