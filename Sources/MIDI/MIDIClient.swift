@@ -284,6 +284,8 @@ package final class MIDIClient: MIDIObject, VoiceOwner, @unchecked Sendable {
   package func deviceWillResume(
     at start: StartPoint, or hostTime: StartPoint, skipping skip: Int
   ) {
-    for sender in state.withLock({ $0.senders }) { sender.drop(before: hostTime) }
+    // What was due meanwhile is of no use any more. Nobody has sent anything since.
+    let now = StartPoint(.hostTime(device.client.hostTime))
+    for sender in state.withLock({ $0.senders }) { sender.drop(before: now) }
   }
 }

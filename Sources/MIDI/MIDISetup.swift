@@ -35,15 +35,23 @@ package final class MIDISetup: Sendable {
   private let search = Lock()
   private let thread = EventThread(named: "cuejack-setup")
 
+  /// Host time until which to look again and again: jackd tells that the ports of a client go before they are gone.
+  private let end = Atomic<UInt64>(0)
+  private static let timeToGo: UInt64 = 2_000_000_000
+
   private init() {
     thread.start { [weak self] in
-      self?.look()
-      return nil
+      guard let self else { return nil }
+      look()
+      return HostTime.now < end.load(ordering: .relaxed) ? 0.05 : nil
     }
   }
 
   /// Looks for ports again soon.
-  func wake() { thread.post() }
+  func wake() {
+    end.store(HostTime.now + Self.timeToGo, ordering: .relaxed)
+    thread.post()
+  }
 
   // MARK: Clients
 

@@ -5,7 +5,8 @@
 package struct MIDIStream {
   /// The bytes of the message that has begun.
   private var begun: [UInt8] = []
-  /// The status byte of the latest channel message, for messages that leave theirs out; 0 if there is none.
+  /// The status byte of the latest channel message of a call, for messages behind it that leave theirs out; 0 if
+  /// there is none.
   private var running: UInt8 = 0
   /// Number of bytes that belong to no message.
   package private(set) var strayBytes = 0
@@ -18,6 +19,7 @@ package struct MIDIStream {
   /// Returns the messages that bytes complete.
   package mutating func messages(_ bytes: some Sequence<UInt8>) -> [[UInt8]] {
     var messages: [[UInt8]] = []
+    running = 0
     for byte in bytes {
       switch byte {
       case 0xF8...0xFF: messages.append([byte])
@@ -48,7 +50,7 @@ package struct MIDIStream {
     // Another status ends a system exclusive message, too.
     if isExclusive { messages.append(begun + [0xF7]) } else { strayBytes += begun.count }
     end()
-    running = status < 0xF0 ? status : 0
+    running = 0
     begun = [status]
     isExclusive = status == 0xF0
     if Self.count(status) == 1 { finish(&messages) }
@@ -77,6 +79,7 @@ package struct MIDIStream {
   private mutating func finish(_ messages: inout [[UInt8]]) {
     // The two statuses that MIDI leaves undefined are no messages.
     if begun[0] == 0xF4 || begun[0] == 0xF5 { strayBytes += 1 } else { messages.append(begun) }
+    if begun[0] < 0xF0 { running = begun[0] }
     end()
   }
 

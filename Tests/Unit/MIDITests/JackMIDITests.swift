@@ -52,8 +52,7 @@ final class Heard: Sendable {
     }
   }
 
-  /// The frame in the received message's cycle lies within half a frame, and the microsecond that JACK's times have,
-  /// of the host time.
+  /// JACK's times say how long a cycle is: on a busy machine, its frames are longer or shorter than those of the rate.
   @Test(arguments: [64, 1024]) func messagesComeOnTheFrameOfTheirTime(period: Int) throws {
     let stage = try Stage(period: period)
     let listener = try Keys(on: stage.jack, name: "listener")
@@ -73,7 +72,7 @@ final class Heard: Sendable {
       let distance = Int64(message.hostTime) - Int64(times[Int(message.bytes[1])])
       // After a late cycle, what fell between two cycles comes with the first frame.
       let isLate = distance > 0 && message.frame % Int64(period) == 0
-      expectTrue(abs(distance) <= 10_417 + 1_000 || isLate, "\(distance) ns from its time")
+      expectTrue(abs(distance) <= 20_834 || isLate, "\(distance) ns from its time")
     }
     // Another program sees the same frames.
     expectEqual(
@@ -276,7 +275,7 @@ final class Heard: Sendable {
     let message = try require(heard.messages.first)
     let distance = Int64(message.hostTime) - Int64(time)
     let isLate = distance > 0 && message.frame % 1024 == 0
-    expectTrue(abs(distance) <= 11_417 || isLate, "\(distance) ns")
+    expectTrue(abs(distance) <= 20_834 || isLate, "\(distance) ns")
   }
 
   @Test func aThruConnectionPassesMessages() throws {

@@ -16,6 +16,8 @@ import Testing
       [[0x90, 60, 1], [0x90, 61, 2], [0xC1, 5], [0xC1, 6], [0xF2, 1, 2], [0xF6]])
     // In parts.
     expectEqual(messages([0x90], [60], [1, 61], [2]), [[0x90, 60, 1], [0x90, 61, 2]])
+    // Another packet has its own.
+    expectEqual(messages([0x90, 60, 1], [61, 2, 0x80, 3, 4]), [[0x90, 60, 1], [0x80, 3, 4]])
     // A system message ends what the status byte holds for.
     expectEqual(messages([0x90, 60, 1, 0xF6, 61, 2]), [[0x90, 60, 1], [0xF6]])
   }
