@@ -381,7 +381,7 @@ let package = Package(
       swiftSettings: relaxed),
     .testTarget(
       name: "CommandTests",
-      dependencies: ["CTestSupport", "TestSupport", "managed-session"],
+      dependencies: ["CTestSupport", "Files", "MIDI", "Server", "TestSupport", "managed-session"],
       path: "Tests/Command/CommandTests", swiftSettings: relaxed),
     .testTarget(
       name: "APITests", dependencies: ["TestSupport"], path: "Tests/API/APITests",

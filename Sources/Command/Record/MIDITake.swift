@@ -97,9 +97,7 @@ final class MIDITake: Sendable {
       format: 0, division: .quarter(ticks: scale.ticksPerQuarter),
       tracks: [.init([tempo] + events, end: end)])
     let bytes = file.bytes
-    try unsafe bytes.withUnsafeBytes { bytes throws(SoundFileError) in
-      try unsafe store.write(at: 0, from: bytes)
-    }
+    try store.write(bytes, at: 0)
     try store.setByteCount(Int64(bytes.count))
   }
 }
