@@ -1,6 +1,7 @@
 // Music devices: audio units that hear MIDI.
 //
-// Any thread that is not real time may call these functions; those that say so, real-time threads, too.
+// Any thread that is not real time may call these functions; those that say so, real-time threads,
+// too.
 #ifndef CUEJACK_MUSICDEVICE_H
 #define CUEJACK_MUSICDEVICE_H
 
@@ -12,8 +13,8 @@ CF_EXTERN_C_BEGIN
 
 typedef AudioComponentInstance MusicDeviceComponent;
 
-/// Sends a MIDI channel message to a unit. Any thread, real time included: in a render callback before the unit renders, the
-/// message takes effect in that render.
+/// Sends a MIDI channel message to a unit. Any thread, real time included: in a render callback
+/// before the unit renders, the message takes effect in that render.
 ///
 /// - inStatus: the status byte, with the channel; inData1 and inData2 the data bytes, 0 if the
 ///   message has none.
@@ -23,8 +24,8 @@ typedef AudioComponentInstance MusicDeviceComponent;
 extern OSStatus MusicDeviceMIDIEvent(MusicDeviceComponent inUnit, UInt32 inStatus, UInt32 inData1,
                                      UInt32 inData2, UInt32 inOffsetSampleFrame);
 
-/// Sends a system exclusive message, from 0xF0 to 0xF7, with the next render. Any thread, real time included. Plugins
-/// hear messages of up to 8,192 bytes.
+/// Sends a system exclusive message, from 0xF0 to 0xF7, with the next render. Any thread, real time
+/// included. Plugins hear messages of up to 8,192 bytes.
 extern OSStatus MusicDeviceSysEx(MusicDeviceComponent inUnit, const UInt8 *inData, UInt32 inLength);
 
 /// Sends Universal MIDI Packets to a unit, which hears them as MIDI 1.0: values lose the bits that

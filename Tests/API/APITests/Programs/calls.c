@@ -1368,7 +1368,7 @@ static void call_graph(void) {
 
 // MARK: Sequences
 
-static MusicTimeStamp beat(void) {
+static MusicTimeStamp any_beat(void) {
   return one_in(4) ? real64() : (double)below(64) / 4;
 }
 
@@ -1393,13 +1393,13 @@ static void happened_in_music(void *data, MusicSequence sequence, MusicTrack tra
   UInt32 count;
   CHECK(told->length <= 5000);
   CALL(MusicSequenceGetTrackCount(sequence, &count), (long)sequence);
-  CALL(MusicTrackClear(track, 0, beat()), (long)track);
+  CALL(MusicTrackClear(track, 0, any_beat()), (long)track);
 }
 
 static void call_iterator(void) {
   MusicEventIterator iterator = any(ITERATORS), made = NULL;
   MusicTrack track = any(TRACKS);
-  MusicTimeStamp time = beat();
+  MusicTimeStamp time = any_beat();
   UInt32 type = below(11), size;
   const void *data;
   Boolean answer;
@@ -1440,7 +1440,7 @@ static void call_iterator(void) {
 static void call_track(void) {
   MusicTrack track = any(TRACKS), other = any(TRACKS);
   MusicSequence sequence;
-  MusicTimeStamp start = beat(), end = beat(), time = beat();
+  MusicTimeStamp start = any_beat(), end = any_beat(), time = any_beat();
   UInt32 id = one_in(8) ? word() : below(7), length = one_in(2) ? 16 : size_within(64);
   AUNode node = (AUNode)below(4);
   switch (below(20)) {
@@ -1513,7 +1513,7 @@ static void call_track(void) {
 static void call_player(void) {
   MusicPlayer player = any(PLAYERS), made = NULL;
   MusicSequence sequence = any(SEQUENCES);
-  MusicTimeStamp time = beat();
+  MusicTimeStamp time = any_beat();
   UInt64 host;
   Boolean answer;
   switch (below(12)) {

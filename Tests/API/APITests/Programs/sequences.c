@@ -162,7 +162,7 @@ static float value_at(const float *samples, int frame) {
   return samples[frame];
 }
 
-static MusicTimeStamp time_of(MusicPlayer player) {
+static MusicTimeStamp beat_of(MusicPlayer player) {
   MusicTimeStamp beat = -1;
   WORKS(MusicPlayerGetTime(player, &beat));
   return beat;
@@ -251,7 +251,7 @@ static void offline(void) {
   EQUAL(latest->sounding, 0);
   UInt64 host;
   GIVES(MusicPlayerGetHostTimeForBeats(player, 1, &host), kAudioToolboxErr_InvalidPlayerState);
-  CHECK(time_of(player) > 4);
+  CHECK(beat_of(player) > 4);
   WORKS(MusicPlayerStop(player));
   WORKS(MusicPlayerStop(player));
   CHECK(!is_playing(player));
@@ -260,7 +260,7 @@ static void offline(void) {
   EQUAL(user_beats[1], 2.5);
   // Slices of another length give the same samples.
   WORKS(MusicPlayerSetTime(player, 0));
-  EQUAL(time_of(player), 0);
+  EQUAL(beat_of(player), 0);
   WORKS(MusicPlayerStart(player));
   float *second = render_all(output, 100000, 333);
   CHECK(memcmp(first, second, 100000 * sizeof(float)) == 0);
@@ -476,13 +476,13 @@ static void plays(cue_capture *card) {
   Boolean runs = false;
   WORKS(AUGraphIsRunning(graph, &runs));
   CHECK(runs);
-  WAIT(time_of(player) > 1);
+  WAIT(beat_of(player) > 1);
   UInt64 host = 0;
   MusicTimeStamp beats = 0;
   WORKS(MusicPlayerGetHostTimeForBeats(player, 3, &host));
   WORKS(MusicPlayerGetBeatsForHostTime(player, host, &beats));
   CHECK(fabs(beats - 3) < 0.01);
-  WAIT(time_of(player) > 8.5);
+  WAIT(beat_of(player) > 8.5);
   record(card, 1024);
   WORKS(MusicPlayerStop(player));
   WORKS(AUGraphStop(graph));
