@@ -233,7 +233,7 @@ package final class MIDIClient: MIDIObject, VoiceOwner, @unchecked Sendable {
     for sender in state.withLock({ $0.senders }) { sender.takeBack() }
     var batch: [MIDIReceived] = []
     var input: UInt32 = 0
-    while let (receipt, bytes) = unsafe ring.ring.pointee.pop() {
+    while let (receipt, bytes) = ring.pop() {
       if receipt.input != input || batch.count == 256 {
         hand(batch, to: input)
         batch = []
@@ -248,7 +248,7 @@ package final class MIDIClient: MIDIObject, VoiceOwner, @unchecked Sendable {
       return state.changes
     }
     if !changes.isEmpty { onChange(changes) }
-    let lost = unsafe ring.ring.pointee.lostCount
+    let lost = ring.lostCount
     let new = lost &- toldLosses.exchange(lost, ordering: .relaxed)
     if new > 0 {
       log.error(

@@ -81,13 +81,13 @@ package struct MIDIOutput: ~Copyable {
   package func hold() { held.store(true, ordering: .sequentiallyConsistent) }
   package func release() { held.store(false, ordering: .sequentiallyConsistent) }
 
-  /// Frees all messages. No cycle may run the output any more.
-  package func freeAll() {
+  /// Calls `body` with all messages, in lists of heaps, which it owns. No cycle may run the output any more.
+  package func takeAll(_ body: (MIDIMessage.Pointer?) -> Void) {
     let untaken = incoming.exchange(0, ordering: .acquiringAndReleasing)
-    unsafe MIDIMessage.free(MIDIMessage.Pointer(bitPattern: untaken))
-    unsafe MIDIMessage.free(takeBack())
-    unsafe MIDIMessage.free(state.pointee.queue)
-    unsafe MIDIMessage.free(state.pointee.spent)
+    unsafe body(MIDIMessage.Pointer(bitPattern: untaken))
+    unsafe body(takeBack())
+    unsafe body(state.pointee.queue)
+    unsafe body(state.pointee.spent)
     unsafe state.pointee = MIDIOutputState()
   }
 

@@ -370,33 +370,34 @@ extern OSStatus MIDIFlushOutput(MIDIEndpointRef dest);
 
 // MARK: Lists
 
+// Apple's headers declare results that are never NULL. They are, if there is no room.
+
 /// Empties a list.
 ///
 /// - Returns: where the first packet goes.
-extern MIDIPacket *_Nullable MIDIPacketListInit(MIDIPacketList *pktlist);
+extern MIDIPacket *MIDIPacketListInit(MIDIPacketList *pktlist);
 
 /// Adds bytes. They join the packet at curPacket if that has the same time, and neither is system exclusive.
 ///
 /// - listSize: bytes of the whole list.
 /// - curPacket: what MIDIPacketListInit or the last MIDIPacketListAdd returned.
 /// - Returns: the packet that has the bytes; NULL if there is no room.
-extern MIDIPacket *_Nullable MIDIPacketListAdd(MIDIPacketList *pktlist, ByteCount listSize,
-                                               MIDIPacket *curPacket, MIDITimeStamp time,
-                                               ByteCount nData, const Byte *data);
+extern MIDIPacket *MIDIPacketListAdd(MIDIPacketList *pktlist, ByteCount listSize,
+                                     MIDIPacket *curPacket, MIDITimeStamp time, ByteCount nData,
+                                     const Byte *data);
 
 /// Empties a list.
 ///
 /// - Returns: where the first packet goes.
-extern MIDIEventPacket *_Nullable MIDIEventListInit(MIDIEventList *evtlist,
-                                                    MIDIProtocolID protocol);
+extern MIDIEventPacket *MIDIEventListInit(MIDIEventList *evtlist, MIDIProtocolID protocol);
 
 /// Adds a packet of 1 to 64 words at curPacket.
 ///
 /// - listSize: bytes of the whole list.
 /// - Returns: where the next packet goes; NULL if there is no room.
-extern MIDIEventPacket *_Nullable MIDIEventListAdd(MIDIEventList *evtlist, size_t listSize,
-                                                   MIDIEventPacket *curPacket, MIDITimeStamp time,
-                                                   size_t wordCount, const UInt32 *words);
+extern MIDIEventPacket *MIDIEventListAdd(MIDIEventList *evtlist, size_t listSize,
+                                         MIDIEventPacket *curPacket, MIDITimeStamp time,
+                                         size_t wordCount, const UInt32 *words);
 
 /// Returns the address behind a packet.
 CF_INLINE MIDIPacket *MIDIPacketNext(const MIDIPacket *pkt) {
