@@ -164,7 +164,9 @@ package final class MIDIClient: MIDIObject, VoiceOwner, @unchecked Sendable {
     return sender
   }
 
+  /// Removes a port, once all that is due is sent.
   func remove(_ sender: MIDISender) {
+    sender.drain()
     if !device.detach(sender.memory) { keepForGood(sender.memory) }
     forget(sender)
     sender.end()

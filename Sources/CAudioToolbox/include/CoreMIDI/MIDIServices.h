@@ -268,7 +268,7 @@ extern OSStatus MIDIInputPortCreateWithProtocol(MIDIClientRef client, CFStringRe
 extern OSStatus MIDIOutputPortCreate(MIDIClientRef client, CFStringRef portName,
                                      MIDIPortRef *outPort);
 
-/// Removes a port. Waits for a call of its function on another thread, for one second at most.
+/// Removes a port, once what is due is sent. Waits for a call of its function on another thread, for one second at most.
 extern OSStatus MIDIPortDispose(MIDIPortRef port);
 
 /// Connects a source. The connection is made again whenever the source or the server returns. Takes two cycles. A
@@ -342,7 +342,7 @@ extern OSStatus MIDIEndpointDispose(MIDIEndpointRef endpt);
 
 /// Sends packets. Each message goes out on the frame of its time; one whose time is past, or 0, with the next cycle.
 /// Order is kept among messages of one time. A system exclusive message goes out when its end has been sent, as one
-/// JACK event; if it is longer than a port's buffer (32 KB on jackd), in several, in cycles that follow each other.
+/// JACK event; if it is longer than 16 KB, in several, in cycles that follow each other.
 ///
 /// The first call for a destination connects it, which takes two cycles. What falls due while the server is away is
 /// dropped.
