@@ -135,7 +135,7 @@ let package = Package(
     .target(
       name: "MIDI",
       dependencies: [
-        "CRealTime", "RealTime", "Server", "System", "Timeline",
+        "RealTime", "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(

@@ -60,13 +60,13 @@ static void print(const MIDIPacket *packet) {
 /// A thread of the library calls this, one call after another.
 static void hear(const MIDIPacketList *list, void *data, void *source) {
   (void)data, (void)source;
+  TRY(MIDIReceived, echo, list);
   const MIDIPacket *packet = &list->packet[0];
   for (UInt32 i = 0; i < list->numPackets && (most < 0 || count < most); i++) {
     print(packet);
     packet = MIDIPacketNext(packet);
     count++;
   }
-  TRY(MIDIReceived, echo, list);
 }
 
 static void list_endpoints(void) {

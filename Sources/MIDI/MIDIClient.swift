@@ -164,7 +164,9 @@ package final class MIDIClient: MIDIObject, VoiceOwner, @unchecked Sendable {
     return sender
   }
 
+  /// Removes a port, once all that is due is sent.
   func remove(_ sender: MIDISender) {
+    sender.drain()
     if !device.detach(sender.memory) { keepForGood(sender.memory) }
     forget(sender)
     sender.end()
@@ -241,7 +243,7 @@ package final class MIDIClient: MIDIObject, VoiceOwner, @unchecked Sendable {
     for sender in state.withLock({ $0.senders }) { sender.takeBack() }
     var batch: [MIDIReceived] = []
     var input: UInt32 = 0
-    while let (receipt, bytes) = unsafe ring.ring.pointee.pop() {
+    while let (receipt, bytes) = ring.pop() {
       if receipt.input != input || batch.count == 256 {
         hand(batch, to: input)
         batch = []
@@ -256,7 +258,7 @@ package final class MIDIClient: MIDIObject, VoiceOwner, @unchecked Sendable {
       return state.changes
     }
     if !changes.isEmpty { onChange(changes) }
-    let lost = unsafe ring.ring.pointee.lostCount
+    let lost = ring.lostCount
     let new = lost &- toldLosses.exchange(lost, ordering: .relaxed)
     if new > 0 {
       log.error(

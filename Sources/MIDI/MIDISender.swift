@@ -111,6 +111,14 @@ final class MIDISender: Sendable {
     state.untaken = 0
   }
 
+  /// Waits until all that is due is sent, for a second at most.
+  func drain() {
+    let deadline = HostTime.now + 1_000_000_000
+    while unsafe memory.output.pointee.isBehind, !device.isLost, HostTime.now < deadline {
+      usleep(200)
+    }
+  }
+
   /// Unschedules what was sent before, except what is due.
   func flush() {
     state.withLock { state in unsafe memory.output.pointee.flush(before: state.next) }

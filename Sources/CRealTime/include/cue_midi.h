@@ -39,8 +39,10 @@ static inline cue_port_message cue_rt_message(void *buffer, uint32_t index) CUE_
 /// Returns the bytes of the longest message that the buffer of an output port has room for.
 static inline size_t cue_rt_message_room(void *buffer) CUE_REALTIME {
   CUE_TRUST_BEGIN // jack/midiport.h: call it in the process callback; reads the port's memory.
-      return jack_midi_max_event_size(buffer);
+      size_t room = jack_midi_max_event_size(buffer);
   CUE_TRUST_END
+  // The longest message that PipeWire's library takes overwrites its own header (seen with 0.3.65).
+  return room > 4 ? room - 1 : room;
 }
 
 /// Appends a message to the buffer of an output port. Frames must not decrease. Returns false if

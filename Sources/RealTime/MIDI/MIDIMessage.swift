@@ -17,28 +17,14 @@ package struct MIDIMessage {
   package fileprivate(set) var sentCount = 0
 
   /// The two heaps below it in the heap, and the length of the shortest way down to a missing one.
-  fileprivate var left: Pointer?
-  fileprivate var right: Pointer?
+  package fileprivate(set) var left: Pointer?
+  package fileprivate(set) var right: Pointer?
   fileprivate var rank = 1
   /// The next heap in a list of heaps.
   package var next: Pointer?
 
-  /// Allocates a message.
-  package static func make(
-    _ bytes: some Collection<UInt8>, at time: StartPoint, number: UInt64, isImmediate: Bool
-  ) -> Pointer {
-    let header = MemoryLayout<MIDIMessage>.stride
-    let memory = UnsafeMutableRawPointer.allocate(
-      byteCount: header + bytes.count, alignment: MemoryLayout<MIDIMessage>.alignment)
-    unsafe UnsafeMutableRawBufferPointer(start: memory + header, count: bytes.count)
-      .copyBytes(from: bytes)
-    return unsafe memory.initializeMemory(
-      as: MIDIMessage.self,
-      to: MIDIMessage(
-        time: time, number: number, isImmediate: isImmediate, count: bytes.count))
-  }
-
-  private init(time: StartPoint, number: UInt64, isImmediate: Bool, count: Int) {
+  /// Creates the header of a message whose `count` bytes lie behind it.
+  package init(_ count: Int, at time: StartPoint, number: UInt64, isImmediate: Bool) {
     self.time = time
     self.number = number
     self.isImmediate = isImmediate
@@ -46,24 +32,6 @@ package struct MIDIMessage {
     unsafe left = nil
     unsafe right = nil
     unsafe next = nil
-  }
-
-  /// Frees all messages of a list of heaps.
-  ///
-  /// - Parameter body: Called with each message before.
-  package static func free(_ list: Pointer?, _ body: (Pointer) -> Void = { _ in }) {
-    var waiting = unsafe [Pointer]()
-    var heap = unsafe list
-    while let first = unsafe heap {
-      unsafe heap = first.pointee.next
-      unsafe waiting.append(first)
-      while let message = unsafe waiting.popLast() {
-        if let left = unsafe message.pointee.left { unsafe waiting.append(left) }
-        if let right = unsafe message.pointee.right { unsafe waiting.append(right) }
-        unsafe body(message)
-        unsafe UnsafeMutableRawPointer(message).deallocate()
-      }
-    }
   }
 
   /// True once cycles have sent all of it.

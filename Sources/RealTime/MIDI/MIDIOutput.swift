@@ -19,9 +19,8 @@ struct MIDIOutputState {
 
 /// A MIDI output port's part of the cycle: sends messages on their frames.
 ///
-/// Threads push heaps of messages to a list, from which each cycle takes all. A message that the port's buffer has no
-/// room for stays first in the queue until the next cycle. One that is longer than a whole buffer goes out in pieces,
-/// in cycles that follow each other.
+/// Threads push heaps of messages to a list, from which each cycle takes all. A message that has no room in a cycle
+/// stays first in the queue until the next one. A long one goes out in pieces, in cycles that follow each other.
 @safe
 package struct MIDIOutput: ~Copyable {
   private let incoming = Atomic<UInt>(0)
@@ -31,6 +30,8 @@ package struct MIDIOutput: ~Copyable {
   /// Messages of earlier times are dropped.
   private let earliest = Atomic<Int64>(.min)
   private let held = Atomic<Bool>(false)
+  /// Set if the latest cycle had no room for a message that was due.
+  private let behind = Atomic<Bool>(false)
   private let port: UnsafeMutablePointer<cue_port>
   private let state: UnsafeMutablePointer<MIDIOutputState>
 
@@ -60,6 +61,9 @@ package struct MIDIOutput: ~Copyable {
   /// True if no cycle has taken what was pushed last.
   package var isUntaken: Bool { incoming.load(ordering: .acquiring) != 0 }
 
+  /// True if a message that is due has not been sent.
+  package var isBehind: Bool { isUntaken || behind.load(ordering: .acquiring) }
+
   /// True if there are messages to take back.
   package var hasReturned: Bool { returned.load(ordering: .acquiring) != 0 }
 
@@ -81,13 +85,13 @@ package struct MIDIOutput: ~Copyable {
   package func hold() { held.store(true, ordering: .sequentiallyConsistent) }
   package func release() { held.store(false, ordering: .sequentiallyConsistent) }
 
-  /// Frees all messages. No cycle may run the output any more.
-  package func freeAll() {
+  /// Calls `body` with all messages, in lists of heaps, which it owns. No cycle may run the output any more.
+  package func takeAll(_ body: (MIDIMessage.Pointer?) -> Void) {
     let untaken = incoming.exchange(0, ordering: .acquiringAndReleasing)
-    unsafe MIDIMessage.free(MIDIMessage.Pointer(bitPattern: untaken))
-    unsafe MIDIMessage.free(takeBack())
-    unsafe MIDIMessage.free(state.pointee.queue)
-    unsafe MIDIMessage.free(state.pointee.spent)
+    unsafe body(MIDIMessage.Pointer(bitPattern: untaken))
+    unsafe body(takeBack())
+    unsafe body(state.pointee.queue)
+    unsafe body(state.pointee.spent)
     unsafe state.pointee = MIDIOutputState()
   }
 
@@ -106,7 +110,8 @@ package struct MIDIOutput: ~Copyable {
     take(StartPoint(atMicroseconds: time.nextMicroseconds))
     let earliest = earliest.load(ordering: .acquiring)
     var frame = 0
-    var isEmpty = true
+    var room = Self.cycleBytes
+    var isBehind = false
     while let top = unsafe state.pointee.queue {
       if unsafe top.pointee.time.word >= earliest {
         if unsafe !top.pointee.isImmediate {
@@ -115,12 +120,15 @@ package struct MIDIOutput: ~Copyable {
           if due >= Int64(time.frames) { break }
           frame = max(frame, Int(due))
         }
-        if unsafe !send(top, buffer, UInt32(frame), isEmpty: isEmpty) { break }
-        isEmpty = false
+        if unsafe !send(top, buffer, UInt32(frame), &room) {
+          isBehind = true
+          break
+        }
       }
       unsafe state.pointee.queue = MIDIMessage.removeTop(of: top)
       unsafe spend(top)
     }
+    behind.store(isBehind, ordering: .releasing)
     guard unsafe state.pointee.spent != nil, returned.load(ordering: .acquiring) == 0 else {
       return false
     }
@@ -170,21 +178,26 @@ package struct MIDIOutput: ~Copyable {
     unsafe state.pointee.spent = heap
   }
 
-  /// Sends a message, or a piece of a message that is longer than a buffer.
+  /// Bytes of the longest piece, and of all that a cycle sends. PipeWire writes what a buffer of 32 KB holds to another
+  /// one of that size, with up to 32 bytes more for each message, and drops what has no room there.
+  private static let pieceBytes = 16 << 10
+  private static let cycleBytes = 32_000
+
+  /// Sends a message, or a piece of a long one.
   ///
-  /// - Parameter isEmpty: True if the cycle has sent nothing before.
+  /// - Parameter room: The bytes that the cycle may still send.
   /// - Returns: False if some of it has to wait for the next cycle.
   @_noLocks private borrowing func send(
     _ message: MIDIMessage.Pointer, _ buffer: UnsafeMutableRawPointer, _ frame: UInt32,
-    isEmpty: Bool
+    _ room: inout Int
   ) -> Bool {
     let left = unsafe message.pointee.count &- message.pointee.sentCount
-    let room = unsafe Int(clamping: cue_rt_message_room(buffer))
-    let count = isEmpty ? min(left, room) : left
-    if count > room || count == 0 { return left == 0 }
-    if unsafe !cue_rt_add_message(buffer, frame, MIDIMessage.rest(of: message), count) {
-      return false
-    }
+    let count = min(left, Self.pieceBytes)
+    let bytes = count &+ 40
+    guard bytes <= room, unsafe count <= Int(clamping: cue_rt_message_room(buffer)),
+      unsafe cue_rt_add_message(buffer, frame, MIDIMessage.rest(of: message), count)
+    else { return false }
+    room &-= bytes
     unsafe message.pointee.countSent(count)
     return count == left
   }

@@ -69,22 +69,22 @@ package struct MIDIRing: ~Copyable {
     tail.store(at &+ UInt64(Self.bytes(count)), ordering: .releasing)
   }
 
-  /// Removes and returns the oldest message; nil if there is none. The consumer.
-  package func pop() -> (receipt: MIDIReceipt, bytes: [UInt8])? {
+  /// Returns the oldest message; nil if there is none. The consumer.
+  package func first() -> MIDIReceipt? {
     let at = head.load(ordering: .relaxed)
     if at == tail.load(ordering: .acquiring) { return nil }
     let last = word(at &+ 16)
-    let receipt = MIDIReceipt(
+    return MIDIReceipt(
       frame: Int64(bitPattern: word(at)), hostTime: word(at &+ 8),
       input: UInt32(truncatingIfNeeded: last >> 32), count: UInt32(truncatingIfNeeded: last))
-    let count = Int(receipt.count)
-    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-      unsafe read(UnsafeMutableRawBufferPointer(buffer), at &+ UInt64(Self.headerBytes))
-      initialized = count
-    }
-    head.store(at &+ UInt64(Self.bytes(count)), ordering: .releasing)
+  }
+
+  /// Removes the oldest message, which there must be, and copies its bytes. The consumer.
+  package func removeFirst(into bytes: UnsafeMutableRawBufferPointer) {
+    let at = head.load(ordering: .relaxed)
+    unsafe read(bytes, at &+ UInt64(Self.headerBytes))
+    head.store(at &+ UInt64(Self.bytes(bytes.count)), ordering: .releasing)
     hasWaitedInVain.store(false, ordering: .releasing)
-    return (receipt, bytes)
   }
 
   /// The index of a byte, and the bytes from there to the end of the memory.

@@ -2,6 +2,7 @@ package import CRealTime
 package import RealTime
 package import Synchronization
 import System
+package import Timeline
 
 /// Owner of the ring of a client's MIDI inputs.
 @safe
@@ -21,6 +22,56 @@ package final class MIDIRingMemory: @unchecked Sendable {
   deinit {
     unsafe ring.deinitialize(count: 1)
     unsafe ring.deallocate()
+  }
+
+  /// Number of messages that found the ring full.
+  package var lostCount: UInt64 { unsafe ring.pointee.lostCount }
+
+  /// Removes and returns the oldest message; nil if there is none. One thread at a time.
+  package func pop() -> (receipt: MIDIReceipt, bytes: [UInt8])? {
+    guard let receipt = unsafe ring.pointee.first() else { return nil }
+    let count = Int(receipt.count)
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+      unsafe ring.pointee.removeFirst(
+        into: UnsafeMutableRawBufferPointer(
+          rebasing: UnsafeMutableRawBufferPointer(buffer)[..<count]))
+      initialized = count
+    }
+    return (receipt, bytes)
+  }
+}
+
+extension MIDIMessage {
+  /// Allocates a message.
+  package static func make(
+    _ bytes: [UInt8], at time: StartPoint, number: UInt64, isImmediate: Bool
+  ) -> Pointer {
+    let header = MemoryLayout<MIDIMessage>.stride
+    let memory = UnsafeMutableRawPointer.allocate(
+      byteCount: header + bytes.count, alignment: MemoryLayout<MIDIMessage>.alignment)
+    unsafe UnsafeMutableRawBufferPointer(start: memory + header, count: bytes.count)
+      .copyBytes(from: bytes)
+    return unsafe memory.initializeMemory(
+      as: MIDIMessage.self,
+      to: MIDIMessage(bytes.count, at: time, number: number, isImmediate: isImmediate))
+  }
+
+  /// Frees all messages of a list of heaps.
+  ///
+  /// - Parameter body: Called with each message before.
+  package static func free(_ list: Pointer?, _ body: (Pointer) -> Void = { _ in }) {
+    var waiting = unsafe [Pointer]()
+    var heap = unsafe list
+    while let first = unsafe heap {
+      unsafe heap = first.pointee.next
+      unsafe waiting.append(first)
+      while let message = unsafe waiting.popLast() {
+        if let left = unsafe message.pointee.left { unsafe waiting.append(left) }
+        if let right = unsafe message.pointee.right { unsafe waiting.append(right) }
+        unsafe body(message)
+        unsafe UnsafeMutableRawPointer(message).deallocate()
+      }
+    }
   }
 }
 
@@ -80,7 +131,7 @@ package final class MIDIOutputMemory: CycleMemory, @unchecked Sendable {
   }
 
   deinit {
-    unsafe output.pointee.freeAll()
+    unsafe output.pointee.takeAll { unsafe MIDIMessage.free($0) }
     unsafe output.deinitialize(count: 1)
     unsafe output.deallocate()
     unsafe state.deallocate()

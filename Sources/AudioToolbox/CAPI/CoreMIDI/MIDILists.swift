@@ -55,8 +55,8 @@ enum MIDIPacketLayout {
 }
 
 /// Empties a list.
-@c @implementation
-public func MIDIPacketListInit(_ pktlist: UnsafeMutablePointer<MIDIPacketList>)
+@c(MIDIPacketListInit)
+public func initializePacketList(_ pktlist: UnsafeMutablePointer<MIDIPacketList>)
   -> UnsafeMutablePointer<MIDIPacket>?
 {
   if unsafe hasNull([pktlist]) { return nil }
@@ -67,8 +67,8 @@ public func MIDIPacketListInit(_ pktlist: UnsafeMutablePointer<MIDIPacketList>)
 }
 
 /// Adds bytes to a list.
-@c @implementation
-public func MIDIPacketListAdd(
+@c(MIDIPacketListAdd)
+public func addPacket(
   _ pktlist: UnsafeMutablePointer<MIDIPacketList>, _ listSize: Int,
   _ curPacket: UnsafeMutablePointer<MIDIPacket>, _ time: MIDITimeStamp, _ nData: Int,
   _ data: UnsafePointer<UInt8>
@@ -110,8 +110,8 @@ private func isStatus(_ bytes: UnsafeRawPointer) -> Bool {
 }
 
 /// Empties a list.
-@c @implementation
-public func MIDIEventListInit(
+@c(MIDIEventListInit)
+public func initializeEventList(
   _ evtlist: UnsafeMutablePointer<MIDIEventList>, _ protocol: MIDIProtocolID
 ) -> UnsafeMutablePointer<MIDIEventPacket>? {
   if unsafe hasNull([evtlist]) { return nil }
@@ -123,8 +123,8 @@ public func MIDIEventListInit(
 }
 
 /// Adds a packet to a list.
-@c @implementation
-public func MIDIEventListAdd(
+@c(MIDIEventListAdd)
+public func addEventPacket(
   _ evtlist: UnsafeMutablePointer<MIDIEventList>, _ listSize: Int,
   _ curPacket: UnsafeMutablePointer<MIDIEventPacket>, _ time: MIDITimeStamp, _ wordCount: Int,
   _ words: UnsafePointer<UInt32>

@@ -268,7 +268,7 @@ extern OSStatus MIDIInputPortCreateWithProtocol(MIDIClientRef client, CFStringRe
 extern OSStatus MIDIOutputPortCreate(MIDIClientRef client, CFStringRef portName,
                                      MIDIPortRef *outPort);
 
-/// Removes a port. Waits for a call of its function on another thread, for one second at most.
+/// Removes a port, once what is due is sent. Waits for a call of its function on another thread, for one second at most.
 extern OSStatus MIDIPortDispose(MIDIPortRef port);
 
 /// Connects a source. The connection is made again whenever the source or the server returns. Takes two cycles. A
@@ -342,7 +342,7 @@ extern OSStatus MIDIEndpointDispose(MIDIEndpointRef endpt);
 
 /// Sends packets. Each message goes out on the frame of its time; one whose time is past, or 0, with the next cycle.
 /// Order is kept among messages of one time. A system exclusive message goes out when its end has been sent, as one
-/// JACK event; if it is longer than a port's buffer (32 KB on jackd), in several, in cycles that follow each other.
+/// JACK event; if it is longer than 16 KB, in several, in cycles that follow each other.
 ///
 /// The first call for a destination connects it, which takes two cycles. What falls due while the server is away is
 /// dropped.
@@ -370,33 +370,34 @@ extern OSStatus MIDIFlushOutput(MIDIEndpointRef dest);
 
 // MARK: Lists
 
+// Apple's headers declare results that are never NULL. They are, if there is no room.
+
 /// Empties a list.
 ///
 /// - Returns: where the first packet goes.
-extern MIDIPacket *_Nullable MIDIPacketListInit(MIDIPacketList *pktlist);
+extern MIDIPacket *MIDIPacketListInit(MIDIPacketList *pktlist);
 
 /// Adds bytes. They join the packet at curPacket if that has the same time, and neither is system exclusive.
 ///
 /// - listSize: bytes of the whole list.
 /// - curPacket: what MIDIPacketListInit or the last MIDIPacketListAdd returned.
 /// - Returns: the packet that has the bytes; NULL if there is no room.
-extern MIDIPacket *_Nullable MIDIPacketListAdd(MIDIPacketList *pktlist, ByteCount listSize,
-                                               MIDIPacket *curPacket, MIDITimeStamp time,
-                                               ByteCount nData, const Byte *data);
+extern MIDIPacket *MIDIPacketListAdd(MIDIPacketList *pktlist, ByteCount listSize,
+                                     MIDIPacket *curPacket, MIDITimeStamp time, ByteCount nData,
+                                     const Byte *data);
 
 /// Empties a list.
 ///
 /// - Returns: where the first packet goes.
-extern MIDIEventPacket *_Nullable MIDIEventListInit(MIDIEventList *evtlist,
-                                                    MIDIProtocolID protocol);
+extern MIDIEventPacket *MIDIEventListInit(MIDIEventList *evtlist, MIDIProtocolID protocol);
 
 /// Adds a packet of 1 to 64 words at curPacket.
 ///
 /// - listSize: bytes of the whole list.
 /// - Returns: where the next packet goes; NULL if there is no room.
-extern MIDIEventPacket *_Nullable MIDIEventListAdd(MIDIEventList *evtlist, size_t listSize,
-                                                   MIDIEventPacket *curPacket, MIDITimeStamp time,
-                                                   size_t wordCount, const UInt32 *words);
+extern MIDIEventPacket *MIDIEventListAdd(MIDIEventList *evtlist, size_t listSize,
+                                         MIDIEventPacket *curPacket, MIDITimeStamp time,
+                                         size_t wordCount, const UInt32 *words);
 
 /// Returns the address behind a packet.
 CF_INLINE MIDIPacket *MIDIPacketNext(const MIDIPacket *pkt) {
