@@ -395,7 +395,8 @@ let package = Package(
     .testTarget(
       name: "AVFAudioTests",
       dependencies: [
-        "AVFAudio", "AVFoundation", "AudioUnits", "Hardware", "Server", "TestSupport",
+        "AVFAudio", "AVFoundation", "AudioUnits", "CoreFoundation", "Hardware", "Server",
+        "TestSupport",
       ],
       path: "Tests/API/AVFAudioTests", exclude: ["members.md"], swiftSettings: relaxed),
     // A program written for Apple's systems, word for word.
