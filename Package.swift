@@ -419,7 +419,8 @@ let package = Package(
     .testTarget(
       name: "AVFAudioTests",
       dependencies: [
-        "AVFAudio", "AVFoundation", "AudioToolbox", "AudioUnits", "CProbe", "Hardware", "Server",
+        "AVFAudio", "AVFoundation", "AudioToolbox", "AudioUnits", "CProbe", "CoreFoundation",
+        "Hardware", "Server",
         "TestSupport",
       ],
       path: "Tests/API/AVFAudioTests", exclude: ["members.md"], swiftSettings: relaxed),

@@ -7,15 +7,23 @@ rm -f "$presets"
 
 prefixes() {
   cat <<'TTL'
+@prefix atom: <http://lv2plug.in/ns/ext/atom#> .
 @prefix doap: <http://usefulinc.com/ns/doap#> .
+@prefix log: <http://lv2plug.in/ns/ext/log#> .
 @prefix lv2: <http://lv2plug.in/ns/lv2core#> .
+@prefix midi: <http://lv2plug.in/ns/ext/midi#> .
 @prefix param: <http://lv2plug.in/ns/ext/parameters#> .
+@prefix patch: <http://lv2plug.in/ns/ext/patch#> .
 @prefix pg: <http://lv2plug.in/ns/ext/port-groups#> .
 @prefix pprops: <http://lv2plug.in/ns/ext/port-props#> .
 @prefix pset: <http://lv2plug.in/ns/ext/presets#> .
 @prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix rsz: <http://lv2plug.in/ns/ext/resize-port#> .
+@prefix state: <http://lv2plug.in/ns/ext/state#> .
 @prefix units: <http://lv2plug.in/ns/extensions/units#> .
+@prefix urid: <http://lv2plug.in/ns/ext/urid#> .
+@prefix work: <http://lv2plug.in/ns/ext/worker#> .
 
 TTL
 }
@@ -30,7 +38,8 @@ cat >> "$data" <<'TTL'
 
 TTL
 
-# plugin URI CLASS NAME COMMENT INPUTS OUTPUTS: starts a plugin and writes its audio ports.
+# plugin URI CLASS NAME COMMENT INPUTS OUTPUTS: starts a plugin and writes its audio ports. An instrument has 0
+# inputs.
 plugin() {
   uri=$1 index=0
   printf '<%s>\n\ta lv2:Plugin ;\n\tlv2:binary <%s.so> ;\n\trdfs:seeAlso <%s.ttl> .\n\n' \
@@ -46,8 +55,7 @@ plugin() {
 	lv2:project <urn:cuejack:project> ;
 	lv2:minorVersion 2 ;
 	lv2:microVersion 0 ;
-	lv2:optionalFeature lv2:hardRTCapable ;
-	pg:mainInput <$uri#in> ;
+	lv2:optionalFeature lv2:hardRTCapable ;$([ "$5" = 0 ] || printf '\n\tpg:mainInput <%s#in> ;' "$uri")
 	pg:mainOutput <$uri#out> .
 
 TTL
@@ -57,6 +65,7 @@ TTL
 
 # group SYMBOL NAME CLASS CHANNELS
 group() {
+  [ "$4" != 0 ] || return 0
   local kind=pg:MonoGroup
   [ "$4" = 1 ] || kind=pg:StereoGroup
   printf '<%s#%s>\n\ta %s, %s ;\n\tlv2:symbol "%s" ;\n\trdfs:label "%s" .\n\n' \
@@ -65,6 +74,7 @@ group() {
 
 # audio SYMBOL NAME CLASS CHANNELS
 audio() {
+  [ "$4" != 0 ] || return 0
   if [ "$4" = 1 ]; then
     port "$3, lv2:AudioPort" "$1" "$2" "pg:group <$uri#$1> ; lv2:designation pg:center"
   else

@@ -249,6 +249,19 @@ static void tell_position(cue_plugin *plugin, const cue_block *block) CUE_REALTI
   cue_position_set(&plugin->position, block->transport);
 }
 
+/// Shows what the last run wrote to the control outputs, and sets `attention` if the latency has
+/// changed.
+static void show_readouts(cue_plugin *plugin, bool *attention) CUE_REALTIME {
+  for (uint32_t i = 0; i < plugin->readout_count; ++i) {
+    cue_plugin_readout *readout = &plugin->readouts[i];
+    uint32_t bits;
+    memcpy(&bits, &readout->value, sizeof bits);
+    if (plugin->latency_readout == (int32_t)i && bits != readout->shown && attention)
+      *attention = true;
+    __atomic_store_n(&readout->shown, bits, __ATOMIC_RELAXED);
+  }
+}
+
 void cue_plugin_run(void *plugin_, const cue_block *block) CUE_REALTIME {
   cue_plugin *plugin = plugin_;
   if (!plugin->run) {
@@ -289,14 +302,7 @@ void cue_plugin_run(void *plugin_, const cue_block *block) CUE_REALTIME {
     run_part(plugin, block, offset, frames);
     offset += frames;
   }
-  for (uint32_t i = 0; i < plugin->readout_count; ++i) {
-    cue_plugin_readout *readout = &plugin->readouts[i];
-    uint32_t bits;
-    memcpy(&bits, &readout->value, sizeof bits);
-    if (plugin->latency_readout == (int32_t)i && bits != readout->shown && block->attention)
-      *block->attention = true;
-    __atomic_store_n(&readout->shown, bits, __ATOMIC_RELAXED);
-  }
+  show_readouts(plugin, block->attention);
   __atomic_store_n(&plugin->runner, 0, __ATOMIC_RELAXED);
   if (plugin->wants_signal) {
     plugin->wants_signal = false;
@@ -306,12 +312,9 @@ void cue_plugin_run(void *plugin_, const cue_block *block) CUE_REALTIME {
 
 void cue_plugin_preroll(cue_plugin *plugin, const cue_block *block) {
   cue_plugin_settle(plugin);
-  if (!plugin->run || plugin->latency_readout < 0 || plugin->has_fixed_blocks) return;
+  if (!plugin->run || plugin->has_fixed_blocks) return;
   run_part(plugin, block, 0, 0);
-  cue_plugin_readout *latency = &plugin->readouts[plugin->latency_readout];
-  uint32_t bits;
-  memcpy(&bits, &latency->value, sizeof bits);
-  __atomic_store_n(&latency->shown, bits, __ATOMIC_RELAXED);
+  show_readouts(plugin, NULL);
 }
 
 void cue_plugin_settle(cue_plugin *plugin) {

@@ -10,7 +10,7 @@ package struct UnitComponent: Sendable {
   package let name: String
   package let version: UInt32
   /// The unit of the library that it is; nil for a plugin.
-  let kind: UnitKind?
+  package let kind: UnitKind?
   /// The plugin that it is, with the bundles that it is from.
   let plugin: PluginDescription?
   private let world: World?

@@ -10,6 +10,7 @@ package enum UnitKind: Int, CaseIterable, Sendable {
   case lowShelfFilter, highShelfFilter, iPodEQ, graphicEQ
   case peakLimiter, dynamicsProcessor, delay, reverb, distortion
   case soundPlayer, filePlayer
+  case dlsSynth, midiSynth, sampler
 
   /// Type, subtype and name.
   private var facts: (type: String, subtype: String, name: String) {
@@ -45,6 +46,9 @@ package enum UnitKind: Int, CaseIterable, Sendable {
     case .distortion: ("aufx", "dist", Effect.distortion.name)
     case .soundPlayer: ("augn", "sspl", "AUScheduledSoundPlayer")
     case .filePlayer: ("augn", "afpl", "AUAudioFilePlayer")
+    case .dlsSynth: ("aumu", "dls ", Effect.dlsSynth.name)
+    case .midiSynth: ("aumu", "msyn", Effect.midiSynth.name)
+    case .sampler: ("aumu", "samp", Effect.sampler.name)
     }
   }
 
@@ -63,7 +67,7 @@ package enum UnitKind: Int, CaseIterable, Sendable {
   /// The name without the manufacturer's.
   package var name: String { facts.name }
 
-  /// The effect that the unit is; nil for others.
+  /// The effect or instrument that the unit is; nil for others.
   var effect: Effect? {
     switch self {
     case .nBandEQ: .nBandEQ
@@ -80,6 +84,9 @@ package enum UnitKind: Int, CaseIterable, Sendable {
     case .delay: .delay
     case .reverb: .reverb
     case .distortion: .distortion
+    case .dlsSynth: .dlsSynth
+    case .midiSynth: .midiSynth
+    case .sampler: .sampler
     default: nil
     }
   }

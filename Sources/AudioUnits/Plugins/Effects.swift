@@ -6,7 +6,7 @@ import RealTime
 
 extension ControlledParameter {
   /// A parameter that moves one control.
-  fileprivate init(
+  init(
     _ id: UInt32, _ name: String, _ meaning: UnitParameter.Meaning, _ range: ClosedRange<Float>,
     _ standard: Float, _ control: String, _ scale: ControlScale = .same, names: [String] = []
   ) {
@@ -14,7 +14,7 @@ extension ControlledParameter {
       id, name, meaning, range, standard, links: [(control, scale)], names: names)
   }
 
-  fileprivate init(
+  init(
     _ id: UInt32, _ name: String, _ meaning: UnitParameter.Meaning, _ range: ClosedRange<Float>,
     _ standard: Float, links: [(control: String, scale: ControlScale)], names: [String] = []
   ) {
@@ -25,7 +25,7 @@ extension ControlledParameter {
   }
 
   /// A frequency up to half the sample rate.
-  fileprivate init(
+  init(
     _ id: UInt32, _ name: String, from low: Float, _ nyquist: Float, _ standard: Float,
     _ control: String = "frequency_1"
   ) {

@@ -20,12 +20,12 @@ package final class LV2Unit: Unit, @unchecked Sendable {
   package let plugin: PluginDescription
   private let world: World
   private let layout: PluginLayout
-  private let effect: Effect?
+  let effect: Effect?
   let switches = SwitchMemory()
   /// The MIDI messages that wait; nil for a plugin that hears none.
   private let messages: MessageMemory?
 
-  private struct Host {
+  struct Host {
     var memory: NodeMemory?
     /// The state for the next instances; nil for that of the present ones.
     var wanted: PluginState?
@@ -40,8 +40,10 @@ package final class LV2Unit: Unit, @unchecked Sendable {
     /// Bands of an equaliser.
     var bands = Effect.mostBands
     var callbacks: HostMemory?
+    /// The SoundFont of an instrument; nil for the default.
+    var soundFont: SoundFontChoice?
   }
-  private let host = Mutex(Host())
+  let host = Mutex(Host())
 
   /// - Throws: `UnitError.formatNotSupported` if the plugin has more channels than a bus can have.
   package convenience init(_ plugin: PluginDescription, in world: World) throws(UnitError) {
@@ -183,17 +185,22 @@ package final class LV2Unit: Unit, @unchecked Sendable {
       if state == nil, let old { state = try old.instances[0].capture() }
       var instances: [any HostedPlugin] = []
       for _ in 0..<count {
+        // A SoundFont that is not wanted would be loaded in vain.
+        let first = playsSoundFonts && program == nil ? state : nil
         let instance: any HostedPlugin =
           if let program {
             try IsolatedPlugin(plugin.uri, in: world, settings: settings, program: program)
           } else {
-            try PluginInstance(plugin.uri, in: world, settings: settings)
+            try PluginInstance(plugin.uri, in: world, settings: settings, state: first)
           }
-        let fixed = (effect?.fixed ?? []) + (preset?.controls ?? [:]).map { ($0.key, $0.value) }
-        for (symbol, value) in fixed { try instance.set(symbol, to: value, at: nil, over: 0) }
-        if let state { try instance.restore(state) }
+        if first == nil {
+          let fixed = (effect?.fixed ?? []) + (preset?.controls ?? [:]).map { ($0.key, $0.value) }
+          for (symbol, value) in fixed { try instance.set(symbol, to: value, at: nil, over: 0) }
+          if let state { try instance.restore(state) }
+        }
         try instance.prepare(
           sampleRate: settings.sampleRate, maximumFrames: settings.maximumFrames)
+        try SoundFontPlugin.check(instance, path: soundFont)
         instances.append(instance)
       }
       guard let parameters = latestParameters else { preconditionFailure("no parameters") }
@@ -328,6 +335,10 @@ package final class LV2Unit: Unit, @unchecked Sendable {
 
   override package func restore(pluginState text: String) throws(UnitError) {
     try restore { world throws(HostError) in try PluginState(text: text, world: world) }
+    if playsSoundFonts {
+      let path = SoundFontPlugin.path(inState: text)
+      host.withLock { $0.soundFont = path.map { SoundFontChoice($0) } }
+    }
   }
 
   /// True if the unit is the plugin itself, not an effect that programs know by other parameters.
@@ -367,7 +378,7 @@ package final class LV2Unit: Unit, @unchecked Sendable {
     }
   }
 
-  private func restore(_ read: (World) throws(HostError) -> PluginState) throws(UnitError) {
+  func restore(_ read: (World) throws(HostError) -> PluginState) throws(UnitError) {
     let state: PluginState
     do throws(HostError) {
       state = try read(world)

@@ -182,8 +182,8 @@ static inline cue_node cue_plugin_node(cue_plugin *plugin) {
 /// while no cycle runs the plugin.
 CUE_HIDDEN void cue_plugin_settle(cue_plugin *plugin);
 
-/// Settles a plugin that reports a latency, and runs it for no frames. So the host learns the
-/// latency before the first frame (see LV2_Descriptor::run). `block` has the planes and no frames.
+/// Settles a plugin, and runs it for no frames. So the host learns the values of its control
+/// outputs before the first frame (see LV2_Descriptor::run). `block` has the planes and no frames.
 /// Not real-time safe; only while no cycle runs the plugin.
 CUE_HIDDEN void cue_plugin_preroll(cue_plugin *plugin, const cue_block *block);
 

@@ -26,6 +26,7 @@ struct Fx: ParsableCommand {
           "cuejack fx --plugin eg-amp:gain=-6",
           "cuejack fx --plugin limiter --connect-in ardour:Master --connect-out 'system:playback_*'",
           "cuejack fx --plugin \"MDA Piano\" --midi-in system:midi_capture_1",
+          "cuejack fx --soundfont piano.sf2 --midi-in keys",
           "cuejack fx --plugin eg-amp --midi-in keys --map cc7=1:gain"))
 
   @Option(
@@ -37,6 +38,13 @@ struct Fx: ParsableCommand {
         """,
       valueName: "plugin[#preset][:symbol=value,...]"))
   var plugins: [PluginOption] = []
+
+  @Option(
+    name: .customLong("soundfont"),
+    help: ArgumentHelp(
+      "Play MIDI with this SoundFont (SF2, SF3 or DLS), before the plugins.", valueName: "file"),
+    completion: .file(extensions: ["sf2", "sf3", "dls"]))
+  var soundFont: String?
 
   @OptionGroup var isolation: IsolationOptions
 
@@ -95,8 +103,10 @@ struct Fx: ParsableCommand {
   static let clientName = "cuejack-fx"
 
   func validate() throws {
-    try checkOnce(["--channels", "--seconds", "--name", "--connect-wait"])
-    try check(!plugins.isEmpty, "name a plugin: --plugin URI; `cuejack plugins list` lists them")
+    try checkOnce(["--channels", "--seconds", "--name", "--connect-wait", "--soundfont"])
+    try check(
+      !plugins.isEmpty || soundFont != nil,
+      "name a plugin: --plugin URI; `cuejack plugins list` lists them")
     try check(
       channels.map { (1...64).contains($0) } ?? true, "--channels takes a number from 1 to 64")
     try check(seconds?.isZero != true, "--seconds takes a time greater than 0")
@@ -107,7 +117,8 @@ struct Fx: ParsableCommand {
     try check(
       connectWait == nil || !(connectIn + connectOut).isEmpty,
       "--connect-wait is for --connect-in and --connect-out")
-    try controllers.check(plugins: plugins.count, isRendering: false)
+    try controllers.check(
+      plugins: plugins.count + (soundFont == nil ? 0 : 1), isRendering: false)
     try isolation.checkNames(among: plugins)
   }
 

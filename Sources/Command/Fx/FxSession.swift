@@ -21,7 +21,8 @@ struct FxSession {
     self.signals = signals
     self.awake = awake
     let plugins = try ChosenPlugins(
-      command.isolation.marking(command.plugins), threads: command.threads)
+      command.isolation.marking(command.plugins), threads: command.threads,
+      soundFont: command.soundFont)
     let width = plugins.width
     let title = plugins.choices.map { choice in
       (try? plugins.world.description(of: choice.uri).name) ?? choice.uri

@@ -21,6 +21,9 @@ struct Play: ParsableCommand {
       start on the same frame of the server, and so do several commands with the same --at. Without --at, they \
       start as soon as they can.
 
+      A MIDI file sounds through a SoundFont, for \(Int(MIDISound.tail)) seconds longer than its last event: see --soundfont. To play \
+      one with LV2 instruments, use --midi.
+
       Options for one file follow it after an @ and take the place of those for all files: \
       take.wav@gain=-6dB,pan=-1,start=1:30,at=+2. There are \(ItemOptions.keys.joined(separator: ", ")).
 
@@ -40,12 +43,13 @@ struct Play: ParsableCommand {
           "cuejack play drums.wav@gain=-6dB vocals.wav@at=+2",
           "cuejack play take.wav --start 1:12.5 --end 2:30 --rate 0.75",
           "cuejack play mix.wav --plugin urn:cuejack:plugins:limiter:ceiling=-3",
+          "cuejack play song.mid drums.wav --soundfont piano.sf2",
           "cuejack play drums.wav bass.aiff --fade-out 2 --render mix.wav",
           "cuejack play --plugin \"MDA Piano\" --midi song.mid --tail 2 --render song.wav"))
 
   @Argument(
     help: ArgumentHelp(
-      "Sound files of any format that `cuejack info` reads, folders, playlists, or - for standard input.",
+      "Sound files of any format that `cuejack info` reads, MIDI files, folders, playlists, or - for standard input.",
       valueName: "file[@option=value,...]"), completion: .soundFiles,
     transform: PlayItem.init(parsing:))
   var files: [PlayItem] = []
@@ -170,6 +174,17 @@ struct Play: ParsableCommand {
   var midi: String?
 
   @Option(
+    name: .customLong("soundfont"),
+    help: ArgumentHelp(
+      "The SoundFont (SF2, SF3 or DLS) for the MIDI files among the files.",
+      discussion: """
+        FluidSynth plays them with it. Default: the file that CUEJACK_SOUNDFONT names, or the system's \
+        General MIDI bank.
+        """, valueName: "file"),
+    completion: .file(extensions: ["sf2", "sf3", "dls"]))
+  var soundFont: String?
+
+  @Option(
     help: ArgumentHelp(
       "Play this much longer after the last frame, for the tail of plugins.", valueName: "time"),
     transform: TimeValue.init(parsing:))
@@ -181,7 +196,7 @@ struct Play: ParsableCommand {
   private static let singleOptions = [
     "--volume", "--gain", "--pan", "--rate", "--pitch", "--fade-in", "--fade-out", "--start",
     "--end",
-    "--stagger", "--tail", "--midi", "--render", "--format", "--bits", "--bitrate",
+    "--stagger", "--tail", "--midi", "--soundfont", "--render", "--format", "--bits", "--bitrate",
   ]
 
   func validate() throws {
@@ -274,7 +289,7 @@ struct Play: ParsableCommand {
   private func openAll(_ signals: StopSignals) throws -> [PlayTrack] {
     var opening = TrackOpening(
       settings, isSequence: sequence, isShuffled: shuffle, raw: raw,
-      mayStream: rendering.path == nil)
+      mayStream: rendering.path == nil, soundFont: soundFont)
     let tracks = try opening.open(files)
     if let signal = signals.received { throw ExitCode(128 + signal) }
     for track in tracks where clip(ofTrack: 0, track).frames == 0 {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Files
 import Graph
 import PluginHost
 
@@ -10,12 +11,22 @@ struct ChosenPlugins {
   let threads: Int
 
   /// Finds the plugins. Prints an error and ends the command if one of them is not there.
-  init(_ options: [PluginOption], threads: ThreadOptions) throws {
+  ///
+  /// - Parameter soundFont: Path of the SoundFont of an instrument before them; nil for no instrument.
+  init(_ options: [PluginOption], threads: ThreadOptions, soundFont: String? = nil) throws {
     let world = World.named
     self.world = world
     self.threads = threads.count
     do throws(HostError) {
       var choices: [PluginChoice] = []
+      if let soundFont {
+        do throws(SoundFontError) { _ = try SoundFontFile(path: soundFont) } catch {
+          throw HostError.noSoundFont("\(error)")
+        }
+        var choice = try PluginChoice(SoundFontPlugin.uri, values: [:], in: world)
+        choice.soundFont = soundFont
+        choices.append(choice)
+      }
       for option in options {
         var choice = try PluginChoice(option.plugin, values: option.values, in: world)
         choice.isIsolated = option.isIsolated

@@ -3,14 +3,18 @@ import Glibc
 import Sessions
 import System
 
-/// The sound files of a session.
+/// The sound and MIDI files of a session.
 enum SoundFiles {
-  /// Returns why a path is no sound file that can be played; nil if it is one.
+  /// Returns why a path is no sound or MIDI file that can be played; nil if it is one.
   static func reasonAgainst(_ path: String) -> String? {
     var status = stat()
     // A named pipe would block, and a device has no end.
     if unsafe stat(path.systemName, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
       return "\(path): it is not a plain file"
+    }
+    if MIDISound.isOne(path) {
+      do throws(MIDIFileError) { _ = try MIDIFile(path: path) } catch { return error.description }
+      return nil
     }
     do throws(SoundFileError) {
       _ = try MediaFiles.open(path: path, decodesOthers: true).frameCount

@@ -130,6 +130,15 @@ final class PluginCore: @unchecked Sendable {
   /// Runs the plugin so that it reports its latency, if it has a latency port. Precondition: no cycle
   /// runs it.
   func preroll() {
+    if unsafe memory.plugin.pointee.latency_readout >= 0 {
+      runNoFrames()
+    } else {
+      unsafe cue_plugin_settle(memory.plugin)
+    }
+  }
+
+  /// Runs the plugin so that it writes its control outputs. Precondition: no cycle runs it.
+  func runNoFrames() {
     let plane = UnsafeMutablePointer<Float>.allocate(capacity: settings.maximumFrames)
     unsafe plane.initialize(repeating: 0, count: settings.maximumFrames)
     defer { unsafe plane.deallocate() }

@@ -44,19 +44,16 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
   let shared: Shared
   private let latency = LatencyReading()
 
-  /// Instantiates the plugin with a URI, in its default state, ready to run.
+  /// Instantiates the plugin with a URI, ready to run.
   ///
-  /// - Parameter name: The name in messages; nil for the plugin's own name.
+  /// - Parameters:
+  ///   - name: The name in messages; nil for the plugin's own name.
   /// - Throws: `HostError`: an unknown plugin, a faulty bundle, an unsupported feature, or a failed
   ///   instantiation.
-  package convenience init(
-    _ uri: String, in world: World, settings: PluginSettings, name: String? = nil
-  ) throws(HostError) {
-    try self.init(uri, in: world, settings: settings, name: name, state: nil)
-  }
-
-  init(
-    _ uri: String, in world: World, settings: PluginSettings, name: String?, state: PluginState?
+  ///   - state: The state that it has at first; nil for its default.
+  package init(
+    _ uri: String, in world: World, settings: PluginSettings, name: String? = nil,
+    state: PluginState? = nil
   ) throws(HostError) {
     let (scan, description) = try world.usable(uri, settings)
     if let failure = try world.validator?.plugin(uri, in: world).failures.first {
@@ -111,6 +108,13 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
     defer { lock.unlock() }
     try adopt(sampleRate, maximumFrames)
     core.preroll()
+  }
+
+  /// Runs the plugin for no frames, so that it writes its control outputs. No cycle may run it.
+  func refreshReadouts() {
+    lock.lock()
+    defer { lock.unlock() }
+    core.runNoFrames()
   }
 
   /// Applies another sample rate and block length. The caller holds `lock`.

@@ -299,15 +299,18 @@ extension PluginInstance {
     withExtendedLifetime(values) {
       // The plugin may make any call but lilv's: the lock protects the state meanwhile.
       unsafe state.scan.withWorld { _ in
-        unsafe lilv_state_restore(
-          state.state, core.instance,
-          { symbol, values, value, bytes, type in
-            guard let symbol = unsafe symbol, let values = unsafe values, let value = unsafe value
-            else { return }
-            unsafe Unmanaged<StateValues>.fromOpaque(values).takeUnretainedValue()
-              .set(String(cString: symbol), value, bytes, type)
-          }, unsafe Unmanaged.passUnretained(values).toOpaque(), 0,
-          unsafe core.features.forRestoring)
+        ForeignOutput.hushed {
+          unsafe lilv_state_restore(
+            state.state, core.instance,
+            { symbol, values, value, bytes, type in
+              guard let symbol = unsafe symbol, let values = unsafe values,
+                let value = unsafe value
+              else { return }
+              unsafe Unmanaged<StateValues>.fromOpaque(values).takeUnretainedValue()
+                .set(String(cString: symbol), value, bytes, type)
+            }, unsafe Unmanaged.passUnretained(values).toOpaque(), 0,
+            unsafe core.features.forRestoring)
+        }
       }
     }
   }

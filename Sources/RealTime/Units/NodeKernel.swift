@@ -23,6 +23,8 @@ package enum ControlScale: BitwiseCopyable, Sendable, Equatable {
   case resonance
   /// A multiple of the value, plus a number.
   case line(factor: Float, plus: Float = 0)
+  /// A level in decibels, as an amplitude; 0 dB is the factor.
+  case amplitude(factor: Float)
 
   @_noLocks package func control(_ value: Float) -> Float {
     switch self {
@@ -30,6 +32,7 @@ package enum ControlScale: BitwiseCopyable, Sendable, Equatable {
     case .quality: Self.octaves(Double(value))
     case .resonance: Self.octaves(cue_rt_power(10, Double(value) / 20))
     case .line(let factor, let plus): value * factor + plus
+    case .amplitude(let factor): factor * Float(cue_rt_power(10, Double(value) / 20))
     }
   }
 

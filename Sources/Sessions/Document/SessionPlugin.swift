@@ -12,6 +12,9 @@ package struct SessionPlugin: SessionRecord {
   package var state: String?
   /// Values of controls by symbol, and of parameters by URI. They are set last.
   package var parameters: [String: Double] = [:]
+  /// Path of the SoundFont of the plugin that plays them, relative to the session's folder or absolute; nil for
+  /// that of the state, or the default.
+  package var soundFont: String?
   package var bypass = false
   /// Whether the plugin runs in a process of its own.
   package var isolate = false
@@ -45,6 +48,10 @@ package struct SessionPlugin: SessionRecord {
       .numbers(keys: .symbol, -1e30...1e30, upTo: 4096),
       "Values of controls by symbol, and of parameters by URI. They are set last.",
       synonyms: ["controls", "values"]),
+    Field(
+      "soundFont", \.soundFont, .text(.path),
+      "Path of the SoundFont of the plugin urn:cuejack:plugins:soundfont. Default: that of its state, or the system's.",
+      synonyms: ["soundfont"]),
     Field("bypass", \.bypass, .flag, "Whether the plugin is bypassed."),
     Field(
       "isolate", \.isolate, .flag, "Whether the plugin runs in a process of its own.",

@@ -3,6 +3,8 @@ package struct SessionTrack: SessionRecord {
   package var name = ""
   /// Paths, relative to the session's folder or absolute. They play one after another.
   package var files: [String] = []
+  /// Path of the SoundFont for MIDI files, relative to the session's folder or absolute; nil for the default.
+  package var soundFont: String?
   /// Gain in dB.
   package var volume = 0.0
   package var mute = false
@@ -41,8 +43,12 @@ package struct SessionTrack: SessionRecord {
     Field("name", \.name, .text(.name), "Name, unique among the tracks.", isRequired: true),
     Field(
       "file", \.files, .texts(.path, upTo: 4096),
-      "Path of the sound file, or a list of paths of files that play in a row without a gap.",
+      "Path of the sound or MIDI file, or a list of paths of files that play in a row without a gap.",
       isRequired: true, synonyms: ["files", "path"]),
+    Field(
+      "soundFont", \.soundFont, .text(.path),
+      "Path of the SoundFont for the MIDI files among the files. Default: the system's.",
+      synonyms: ["soundfont"]),
     Field(
       "gain", \.volume, .decibels, "Gain in dB.", synonyms: ["level", "db"], earlierKey: "volume"),
     Field("mute", \.mute, .flag, "Whether the track is silent.", synonyms: ["muted"]),

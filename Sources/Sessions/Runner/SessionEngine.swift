@@ -179,7 +179,7 @@ package final class SessionEngine: Sendable {
         continue
       }
       let row = try SessionRunError.file { () throws(SoundFileError) in
-        try SoundRow(paths: paths)
+        try SoundRow(paths: paths, soundFont: track.soundFont.map(folder.location(of:)))
       }
       for file in row.files {
         for words in [file.file.warning, file.file.notice] {

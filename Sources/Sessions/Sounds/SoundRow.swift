@@ -22,17 +22,21 @@ package final class SoundRow: SoundSource {
 
   /// Opens the files. Blocks.
   ///
-  /// - Parameter paths: At least one path.
-  package convenience init(paths: [String]) throws(SoundFileError) {
-    var files: [SoundReader] = []
-    for path in paths { files.append(try SoundReader(path: path)) }
+  /// - Parameters:
+  ///   - paths: At least one path.
+  ///   - soundFont: Path of the SoundFont for MIDI files; nil for the default.
+  package convenience init(paths: [String], soundFont: String? = nil) throws(SoundFileError) {
+    var files: [any SoundSource] = []
+    for path in paths { files.append(try openSound(path: path, soundFont: soundFont)) }
     let channels = files.map(\.format.channels)
     if files.contains(where: { $0.format != files[0].format }) {
       let format = PCMFormat(
         sampleRate: files[0].format.sampleRate, channels: files.map(\.format.channels).max() ?? 1,
         kind: .float, bitsPerSample: 32)
       files = []
-      for path in paths { files.append(try SoundReader(path: path, as: format)) }
+      for path in paths {
+        files.append(try openSound(path: path, soundFont: soundFont, as: format))
+      }
     }
     let most = files[0].format.channels
     self.init(files, areMono: channels.map { $0 == 1 && most > 1 })

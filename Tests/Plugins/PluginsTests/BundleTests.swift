@@ -33,7 +33,7 @@ extension PluginsTests {
     @Test func theTurtleIsValid() throws {
       let folder = Bundles.folder
       let files = try turtle(in: folder)
-      expectEqual(files.count, 22)
+      expectEqual(files.count, 24)
       let result = try validate(files)
       expectTrue(result.status == 0 && result.errors.isEmpty, "\(result.output)\(result.errors)")
       // Check that the validator detects a port without a symbol.
@@ -92,6 +92,11 @@ extension PluginsTests {
         descriptor(index).map { String(cString: $0.pointee.URI) }
       }
       expectEqual(found, [Bundles.uri(name), Bundles.uri("\(name)-mono"), nil, nil])
+    }
+
+    @Test func theInstrumentIsNotLinkedToFluidSynth() throws {
+      let plugin = try run("readelf", ["-d", file("soundfont", "so")])
+      expectTrue(plugin.status == 0 && !plugin.output.contains("fluidsynth"), "\(plugin.output)")
     }
 
     @Test func nothingIsBuiltTwice() throws {

@@ -5,13 +5,15 @@ import Testing
 /// Short runs of `make fuzz` in the current build. The preloaded AddressSanitizer library checks
 /// allocations and calls of C functions.
 @Suite(.tags(.program)) struct FuzzTests {
-  private func fuzz(_ arguments: [String]) throws -> CommandResult {
+  private func fuzz(_ arguments: [String], environment: [String: String] = [:]) throws
+    -> CommandResult
+  {
     try withTemporaryFolder { folder in
       try run(
         builtProduct(named: "cuejack-fuzz").path,
         arguments
           + ["--keep", folder.appendingPathComponent("findings").path]
-          + ["--preload", Self.library.get()])
+          + ["--preload", Self.library.get()], environment: environment)
     }
   }
 
@@ -42,6 +44,14 @@ import Testing
 
   @Test func damagedMIDIFilesGiveErrorsAndNothingWorse() throws {
     let result = try fuzz(["midi", "--cases", "5000", "--seconds", "3", "--seed", "4"])
+    expectEqual(result.status, 0, "\(result.output)\(result.errors)")
+    expectTrue(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
+  }
+
+  @Test func damagedSoundFontsGiveErrorsAndNothingWorse() throws {
+    let result = try fuzz(
+      ["soundfonts", "--cases", "2000", "--seconds", "5", "--seed", "4"],
+      environment: pluginEnvironment())
     expectEqual(result.status, 0, "\(result.output)\(result.errors)")
     expectTrue(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
   }

@@ -25,6 +25,8 @@ enum Kind: String, CaseIterable {
   case sessions
   /// Standard MIDI Files.
   case midi
+  /// SoundFonts and the plugin that plays them.
+  case soundfonts
 
   /// Creates the files to damage in a folder.
   func makeCorpus(in folder: String, only: String) throws {
@@ -34,6 +36,7 @@ enum Kind: String, CaseIterable {
     case .reports: try Reports.make(in: folder)
     case .sessions: try SessionFiles.make(in: folder)
     case .midi: try MIDIFiles.make(in: folder)
+    case .soundfonts: try SoundFonts.make(in: folder)
     // The case number determines the case.
     case .memory, .packets: break
     }
@@ -52,6 +55,7 @@ enum Kind: String, CaseIterable {
     case .packets: Packets()
     case .sessions: SessionFiles(try Corpus(folder: folder, only: only))
     case .midi: MIDIFiles(try Corpus(folder: folder, only: only))
+    case .soundfonts: SoundFonts(try Corpus(folder: folder, only: only))
     }
   }
 }

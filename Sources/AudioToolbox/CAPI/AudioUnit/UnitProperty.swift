@@ -52,6 +52,7 @@ struct UnitProperty {
     if let found = hostCallbackEntry() { return found }
     if let found = try mixerEntry() { return found }
     if let found = playerEntry() { return found }
+    if let found = try instrumentEntry() { return found }
     if let found = settingsEntry() { return found }
     if let found = renderEntry() { return found }
     throw .unit(.invalidProperty(id))

@@ -9,7 +9,7 @@ import System
 
 /// The content of an FSRef. A path does not fit into its 80 bytes: this process keeps the paths, and a reference has
 /// the number of one.
-private struct FileReference: BitwiseCopyable {
+struct FileReference: BitwiseCopyable {
   static let mark: UInt64 = 0x6375_656a_4653_5265  // "cuejFSRe"
 
   var mark = Self.mark

@@ -255,6 +255,27 @@ CF_ENUM(AudioUnitParameterID) {
   kDistortionParam_FinalMix = 15
 };
 
+CF_ENUM(AudioUnitParameterID) {
+  // DLSSynth and MIDISynth.
+  /// Cents, -1,200 to 1,200, at first 0.
+  kMusicDeviceParam_Tuning = 0,
+  /// dB, -120 to 40, at first 0.
+  kMusicDeviceParam_Volume = 1,
+  /// dB, -120 to 40, at first 0. FluidSynth's reverberation has its most at 0.9 dB.
+  kMusicDeviceParam_ReverbVolume = 2
+};
+
+CF_ENUM(AudioUnitParameterID) {
+  /// dB, -90 to 12, at first 0.
+  kAUSamplerParam_Gain = 900,
+  /// Semitones, -24 to 24, at first 0.
+  kAUSamplerParam_CoarseTuning = 901,
+  /// Cents, -99 to 99, at first 0.
+  kAUSamplerParam_FineTuning = 902,
+  /// -1 to 1, at first 0.
+  kAUSamplerParam_Pan = 903
+};
+
 CUE_HEADER_END
 
 #endif

@@ -391,6 +391,87 @@ CF_ENUM(AudioUnitPropertyID) {
   kAUNBandEQProperty_MaxNumberOfBands = 2201
 };
 
+// MARK: Instruments
+//
+// DLSSynth, MIDISynth and Sampler play SoundFonts (SF2, SF3) and DLS files. Without one they have the default, which
+// docs/programs.md describes. A new SoundFont takes the place of the old one with the next render, and the
+// channels have their first programs again. A file that cannot be used is refused at once with
+// kAudioUnitErr_InvalidFile, and the old one stays.
+
+CF_ENUM(AudioUnitPropertyID) {
+  /// UInt32: the number of instruments. Read only.
+  kMusicDeviceProperty_InstrumentCount = 1000,
+  /// Array of char, element an instrument's number: its name, with a zero at the end. Read only.
+  kMusicDeviceProperty_InstrumentName = 1001,
+  /// UInt32, element 0 and up: the numbers of the instruments: bank MSB << 16, bank LSB << 8 and program. Drums
+  /// have the MSB 0x78. Read only.
+  kMusicDeviceProperty_InstrumentNumber = 1004,
+  /// UInt32: 0 to turn reverberation and chorus off, 1, as at first, to turn them on.
+  kMusicDeviceProperty_UsesInternalReverb = 1005,
+  /// The bytes of a SoundFont or DLS file. Write only.
+  kMusicDeviceProperty_SoundBankData = 1008,
+  /// FSRef: a SoundFont or DLS file. Write only.
+  kMusicDeviceProperty_SoundBankFSRef = 1012,
+  /// CFURLRef: a SoundFont or DLS file; NULL for the default. A caller that reads it releases the URL, which is
+  /// that of the default if none is set.
+  kMusicDeviceProperty_SoundBankURL = 1100
+};
+
+CF_ENUM(AudioUnitPropertyID) {
+  /// AUSamplerBankPresetData: an instrument of a bank. Write only.
+  kAUSamplerProperty_LoadPresetFromBank = 4100,
+  kAUSamplerProperty_BankAndPreset = kAUSamplerProperty_LoadPresetFromBank,
+  /// CFArrayRef of CFURLRef: sound files that become an instrument. Write only.
+  ///
+  /// Chunks 'smpl' and 'inst' tell key, tuning, loop, keys and velocities; without them the name does: "piano C3
+  /// v2.wav" is the second layer of key 48. A file that has neither is for key 60. Keys between files sound
+  /// with the nearest one.
+  kAUSamplerProperty_LoadAudioFiles = 4101,
+  /// AUSamplerInstrumentData: an instrument of a bank, or a sound file. Write only.
+  kAUSamplerProperty_LoadInstrument = 4102
+};
+
+CF_ENUM(AudioUnitPropertyID) {
+  /// UInt32: programs change while this is 1, as while this is 0: a SoundFont is in memory as a whole.
+  kAUMIDISynthProperty_EnablePreload = 4119
+};
+
+/// Kinds of `AUSamplerInstrumentData`. Presets of AUSampler and of EXS24 are refused with
+/// kAudioUnitErr_UnknownFileType.
+enum {
+  kInstrumentType_DLSPreset = 1,
+  kInstrumentType_SF2Preset = kInstrumentType_DLSPreset,
+  kInstrumentType_AUPreset = 2,
+  kInstrumentType_Audiofile = 3,
+  kInstrumentType_EXS24 = 4
+};
+
+enum {
+  kAUSampler_DefaultPercussionBankMSB = 0x78,
+  kAUSampler_DefaultMelodicBankMSB = 0x79,
+  kAUSampler_DefaultBankLSB = 0x00
+};
+
+struct AUSamplerInstrumentData {
+  CFURLRef fileURL;
+  UInt8 instrumentType;
+  /// The bank: MSB 0x79 with the SoundFont's bank as LSB, or 0x78 for drums.
+  UInt8 bankMSB;
+  UInt8 bankLSB;
+  /// 0 to 127.
+  UInt8 presetID;
+};
+typedef struct AUSamplerInstrumentData AUSamplerInstrumentData;
+
+struct AUSamplerBankPresetData {
+  CFURLRef bankURL;
+  UInt8 bankMSB;
+  UInt8 bankLSB;
+  UInt8 presetID;
+  UInt8 reserved;
+};
+typedef struct AUSamplerBankPresetData AUSamplerBankPresetData;
+
 // MARK: Output units
 //
 // Element 0 plays: its input is the app's, its output the device's. Element 1 records: its input is

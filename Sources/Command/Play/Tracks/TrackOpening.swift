@@ -16,19 +16,23 @@ struct TrackOpening {
   let raw: RawFormat?
   /// Whether a pipe may play while it arrives.
   let mayStream: Bool
+  /// Path of the SoundFont for MIDI files; nil for the default.
+  let soundFont: String?
 
   private var hasFailed = false
   /// Playlists in playlists.
   private static let mostDepth = 8
 
   init(
-    _ settings: PlaySettings, isSequence: Bool, isShuffled: Bool, raw: RawFormat?, mayStream: Bool
+    _ settings: PlaySettings, isSequence: Bool, isShuffled: Bool, raw: RawFormat?, mayStream: Bool,
+    soundFont: String?
   ) {
     self.settings = settings
     self.isSequence = isSequence
     self.isShuffled = isShuffled
     self.raw = raw
     self.mayStream = mayStream
+    self.soundFont = soundFont
   }
 
   /// A sound of a row.
@@ -170,9 +174,11 @@ struct TrackOpening {
   }
 
   /// Opens the files of sounds, each once.
-  private mutating func readers(_ members: [Member], as format: PCMFormat?) -> [SoundReader]? {
-    var known: [Name: SoundReader?] = [:]
-    var readers: [SoundReader] = []
+  private mutating func readers(_ members: [Member], as format: PCMFormat?)
+    -> [any SoundSource]?
+  {
+    var known: [Name: (any SoundSource)?] = [:]
+    var readers: [any SoundSource] = []
     for member in members {
       let path = member.entry.path
       if known[Name(path)] == nil {
@@ -203,19 +209,21 @@ struct TrackOpening {
 
   /// Opens a file; reports an error and returns nil if that fails.
   private mutating func reader(_ path: String, as format: PCMFormat?, location: String)
-    -> SoundReader?
+    -> (any SoundSource)?
   {
     do throws(SoundFileError) {
       if let raw, PipedFile.isPipe(path), rawInputs.insert(Name(path)).inserted {
         try RawInput.read(path, as: raw)
       }
-      let reader = try SoundReader(path: path, as: format)
+      let sound = try openSound(path: path, soundFont: soundFont, as: format)
       // Programs that write to a pipe do not know the length when they write the header.
-      if let warning = reader.file.warning, !PipedFile.isPipe(path) {
+      if let reader = sound as? SoundReader, let warning = reader.file.warning,
+        !PipedFile.isPipe(path)
+      {
         Screen.shared.complain(warning)
         if let notice = reader.file.notice { Screen.shared.remark(notice) }
       }
-      return reader
+      return sound
     } catch {
       fail(location.isEmpty ? "\(error)" : "\(location): \(error)")
       return nil
@@ -226,7 +234,8 @@ struct TrackOpening {
   private var rawInputs: Set<Name> = []
 
   /// Returns the sound of a file under the name that the user knows.
-  private static func named(_ reader: SoundReader, _ path: String) -> any SoundSource {
-    PipedFile.isPipe(path) ? SoundSlice(pipe: reader) : reader
+  private static func named(_ sound: any SoundSource, _ path: String) -> any SoundSource {
+    guard PipedFile.isPipe(path), let reader = sound as? SoundReader else { return sound }
+    return SoundSlice(pipe: reader)
   }
 }
