@@ -20,8 +20,7 @@ import Testing
       let recorder = try Playing(
         "record", ["notes.mid", "--midi-in", "keys:out", "--server", jack.name], in: folder)
       try recorder.wait(for: "<- keys:out")
-      try keys.awaitConnections()
-      let start = keys.device.client.hostTime + 100_000_000
+      let start = keys.device.client.hostTime + 500_000_000
       let step = 1_000_000_000 / 8
       let exclusive = [0xF0] + [UInt8](repeating: 1, count: 300) + [0xF7]
       let messages: [[UInt8]] = [
