@@ -19,8 +19,11 @@ open class AVAudioUnitSampler: AVAudioUnitMIDIInstrument, @unchecked Sendable {
   /// Loads a program of a SoundFont or DLS file.
   ///
   /// - Parameters:
+  ///   - bankURL: The file.
+  ///   - program: The number of the program, 0 to 127.
   ///   - bankMSB: `kAUSampler_DefaultMelodicBankMSB` for the bank with the number `bankLSB`,
   ///     `kAUSampler_DefaultPercussionBankMSB` for drums.
+  ///   - bankLSB: The number of the bank, 0 to 127.
   /// - Throws: If the file cannot be used, or has no such program. The sampler keeps its sound.
   open func loadSoundBankInstrument(
     at bankURL: URL, program: UInt8, bankMSB: UInt8, bankLSB: UInt8

@@ -7,12 +7,10 @@ import Testing
 @Suite(.tags(.server, .pipeWire, .program), .serialized) struct SwiftProgramTests {
   /// Global callbacks belong to the main actor in mode 6, on Apple's systems, too.
   static let programs =
-    [SwiftProgram("recorder", modes: [5]), SwiftProgram("sine", modes: [5])]
+    ["midi", "recorder", "sine"].map { SwiftProgram($0, modes: [5]) }
     + [
       "converter", "devices", "dictaphone", "engineedits", "extconverter", "graphplayer",
-      "listeners", "midi",
-      "normalizer", "offline",
-      "player", "streamparser", "tap", "transcoder",
+      "listeners", "normalizer", "offline", "player", "streamparser", "tap", "transcoder",
     ].map { SwiftProgram($0) }
 
   private func run(_ name: String, _ arguments: [String], on server: (any PeerServer)? = nil) throws

@@ -258,7 +258,7 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
           "queues", "converters and formats", "sound files", "extended files",
           "streams and system sounds", "hardware", "audio units",
           "listeners, MIDI and components of the app", "queues through units", "graphs",
-          "the audio session", "MIDI",
+          "tracks", "sequences", "the audio session", "MIDI",
         ]),
       ProgramCase(
         program: "midi.c",

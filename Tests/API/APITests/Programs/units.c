@@ -76,6 +76,9 @@ static void components(void) {
       {kAudioUnitType_Effect, kAudioUnitSubType_Distortion, "AUDistortion"},
       {kAudioUnitType_Generator, kAudioUnitSubType_ScheduledSoundPlayer, "AUScheduledSoundPlayer"},
       {kAudioUnitType_Generator, kAudioUnitSubType_AudioFilePlayer, "AUAudioFilePlayer"},
+      {kAudioUnitType_MusicDevice, kAudioUnitSubType_DLSSynth, "DLSMusicDevice"},
+      {kAudioUnitType_MusicDevice, kAudioUnitSubType_MIDISynth, "AUMIDISynth"},
+      {kAudioUnitType_MusicDevice, kAudioUnitSubType_Sampler, "AUSampler"},
   };
   EQUAL(count, sizeof names / sizeof names[0]);
   for (UInt32 i = 0; i < count; i++) {
@@ -89,7 +92,7 @@ static void components(void) {
   }
   AudioComponentDescription none = describe(kAudioUnitType_Output, 'none');
   CHECK(AudioComponentFindNext(NULL, &none) == NULL);
-  none = describe(kAudioUnitType_MusicDevice, kAudioUnitSubType_DLSSynth);
+  none = describe(kAudioUnitType_MusicDevice, 'none');
   CHECK(AudioComponentFindNext(NULL, &none) == NULL);
   WORKS(AudioComponentInstanceDispose(NULL));
   AudioComponent invented = (AudioComponent)(uintptr_t)0x4000;
