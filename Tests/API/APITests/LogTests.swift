@@ -8,7 +8,7 @@ import Testing
   private func messages(level: String) throws -> [Substring] {
     let binary = try ProgramBuilds.shared.get().build("nulls.c", isSanitized: false)
     let result = try run(
-      binary.path,
+      binary.path, ["without-a-server"],
       environment: [
         "JACK_DEFAULT_SERVER": "cuejack-test-none", "JACK_NO_START_SERVER": "1",
         "LD_LIBRARY_PATH": "", "CUEJACK_LOG": level,

@@ -1556,8 +1556,9 @@ static void call_player(void) {
   }
 }
 
+static CFURLRef song_url;
+
 static void call_sequence(void) {
-  static char path[] = "song.mid";
   MusicSequence sequence = any(SEQUENCES), made = NULL;
   MusicTrack track = any(TRACKS), added = NULL;
   MusicSequenceType type = one_in(4) ? word() : kMusicSequenceType_Beats;
@@ -1567,7 +1568,6 @@ static void call_sequence(void) {
   CABarBeatTime bar;
   CFDataRef data = NULL;
   CFDictionaryRef info;
-  CFURLRef url;
   switch (below(36)) {
   case 0:
     CALL(NewMusicSequence(&made));
@@ -1605,12 +1605,11 @@ static void call_sequence(void) {
     CALL(MusicSequenceGetSequenceType(sequence, &type), (long)sequence);
     break;
   case 9:
-    url = CFURLCreateFromFileSystemRepresentation(NULL, (UInt8 *)path, sizeof path - 1, false);
-    CALL(MusicSequenceFileCreate(sequence, url, below(2) ? 'midi' : 0, below(2), (SInt16)word()),
+    CALL(MusicSequenceFileCreate(sequence, song_url, below(2) ? 'midi' : 0, below(2),
+                                 (SInt16)word()),
          (long)sequence);
     CALL(MusicSequenceGetTrackCount(sequence, &count), (long)sequence);
-    if (count < 8) CALL(MusicSequenceFileLoad(sequence, url, 0, below(3)), (long)sequence);
-    CFRelease(url);
+    if (count < 8) CALL(MusicSequenceFileLoad(sequence, song_url, 0, below(3)), (long)sequence);
     break;
   case 10:
     CALL(MusicSequenceFileCreateData(sequence, 'midi', 0, (SInt16)word(), &data), (long)sequence);
@@ -3082,6 +3081,7 @@ int main(int count, char **arguments) {
   setrlimit(RLIMIT_FSIZE, &(struct rlimit){1 << 26, 1 << 26});
   make_objects();
   make_images();
+  song_url = url_of("song.mid");
   serial = dispatch_queue_create("calls", NULL);
   AudioComponentDescription wanted = {'aufx', 'frgn', 'test', 0, 0};
   foreign = AudioComponentRegister(&wanted, strings[6], 1, foreign_factory);

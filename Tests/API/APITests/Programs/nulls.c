@@ -1133,7 +1133,9 @@ static void midi(void) {
   WORKS(MIDIClientDispose(client));
 }
 
-int main(void) {
+/// With an argument, leaves out what needs a server.
+int main(int count, char **arguments) {
+  (void)arguments;
   signal(SIGSEGV, crashed);
   signal(SIGILL, crashed);
   signal(SIGTRAP, crashed);
@@ -1147,7 +1149,7 @@ int main(void) {
   hardware();
   units();
   session();
-  midi();
+  if (count == 1) midi();
   CHECK(rmdir(folder) == 0);
   return 0;
 }

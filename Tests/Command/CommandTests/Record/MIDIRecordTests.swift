@@ -17,8 +17,9 @@ import Testing
     defer { keys.dispose() }
     let source = try MIDIVirtualSource(named: "out", of: keys)
     try withTemporaryFolder { folder in
+      let path = folder.appendingPathComponent("notes.mid").path
       let recorder = try Playing(
-        "record", ["notes.mid", "--midi-in", "keys:out", "--server", jack.name], in: folder)
+        "record", [path, "--midi-in", "keys:out", "--server", jack.name], in: folder)
       try recorder.wait(for: "<- keys:out")
       let start = keys.device.client.hostTime + 500_000_000
       let step = 1_000_000_000 / 8
@@ -29,7 +30,6 @@ import Testing
       for (i, message) in messages.enumerated() {
         try source.send([MIDIToSend(message, at: start + UInt64(i * step))])
       }
-      let path = folder.appendingPathComponent("notes.mid").path
       // What is recorded is in the file within a second or two.
       expectTrue(waits { (try? StandardMIDIFile(path: path))?.tracks[0].events.count == 6 })
       recorder.send(signal: SIGTERM)
@@ -60,8 +60,10 @@ import Testing
     let jack = try JackDaemon(period: 256)
     defer { jack.stop() }
     try withTemporaryFolder { folder in
-      func record(_ arguments: String...) throws -> CommandResult {
-        try Playing("record", arguments + ["--server", jack.name], in: folder).result()
+      func record(_ name: String, _ arguments: String...) throws -> CommandResult {
+        let path = folder.appendingPathComponent(name).path
+        return try Playing("record", [path] + arguments + ["--server", jack.name], in: folder)
+          .result()
       }
       let result = try record("a.mid", "--seconds", "0.5")
       expectEqual(result.status, 0, "\(result)")
