@@ -89,8 +89,8 @@ package final class MIDIClient: MIDIObject, VoiceOwner, @unchecked Sendable {
 
   // MARK: Ports
 
-  /// What the names of ports end with that are no endpoints: those of `MIDIInputPort` and `MIDIOutputPort`. Clients
-  /// that list endpoints leave such ports out, because one that sends all that it hears would hear itself.
+  /// The end of the names of the JACK ports of `MIDIInputPort` and `MIDIOutputPort`, which are no endpoints. Clients
+  /// that list endpoints leave these ports out: a program that sends all that it hears would hear itself.
   private static let privateSuffix = " (Core MIDI)"
 
   /// Whether a port is no endpoint, but a part of a port of Core MIDI.
@@ -286,7 +286,7 @@ package final class MIDIClient: MIDIObject, VoiceOwner, @unchecked Sendable {
   package func deviceWillResume(
     at start: StartPoint, or hostTime: StartPoint, skipping skip: Int
   ) {
-    // What was due meanwhile is of no use any more. Nobody has sent anything since.
+    // Messages that fell due while the server was away come too late. No call has sent others since it is back.
     let now = StartPoint(.hostTime(device.client.hostTime))
     for sender in state.withLock({ $0.senders }) { sender.drop(before: now) }
   }

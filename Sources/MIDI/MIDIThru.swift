@@ -1,7 +1,7 @@
 package import Server
 import Synchronization
 
-/// What a thru connection lets pass, and changes.
+/// The filters and changes that a thru connection applies to messages.
 package struct MIDIThruRules: Sendable {
   /// A change of a number of 7 bits, or of the 14 bits of a pitch bend.
   package enum Change: Sendable {

@@ -181,7 +181,7 @@ package final class EventSequence: Sendable {
   /// Sets the function that hears of the program's events.
   package func setUserCallback(_ body: UserCallback?) { callback.set(body) }
   var userCallback: UserCallback? { callback.function }
-  /// What a loaded file says of the sequence, by the names of Core Audio's info dictionaries.
+  /// The title, the copyright and other texts of a loaded file, by the keys of Core Audio's info dictionaries.
   package var info: [String: String] { current.info }
 
   // MARK: Time

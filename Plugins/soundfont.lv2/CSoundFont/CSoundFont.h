@@ -130,7 +130,7 @@ static inline void cue_rt_shift(fluid_synth *synth, int channel, int key, float 
 
 // MARK: SoundFonts
 
-// What became of a SoundFont; the values of the port `status`.
+// The outcomes of loading a SoundFont: values of the port `status`.
 enum cue_bank_status {
   CUE_BANK_NONE,
   CUE_BANK_LOADED,
@@ -163,7 +163,7 @@ static inline const char *cue_rt_path_of(const struct cue_bank *bank) CUE_REALTI
   return bank->path;
 }
 
-// What lies outside of an instance, because a call may come in while the instance runs.
+// The part of an instance that other threads of the host use while the instance runs.
 struct cue_mailbox {
   double rate;
   LV2_Log_Log *log;

@@ -94,7 +94,7 @@ open class AVAudioSequencer: NSObject, @unchecked Sendable {
     Data(sequence.file(resolution: SMPTEResolution).bytes)
   }
 
-  /// What loaded files say of the sequence: strings by the keys of Core Audio's info dictionaries.
+  /// The title, the copyright and other texts of the loaded file, by the keys of Core Audio's info dictionaries.
   open var userInfo: [String: Any] { sequence.info }
 
   // MARK: Tracks

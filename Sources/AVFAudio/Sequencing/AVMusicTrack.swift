@@ -8,7 +8,7 @@ import System
 
 /// A track of an `AVAudioSequencer`. Any thread that is not real-time.
 ///
-/// What is out of range, or belongs in no track of its kind, has no effect but a message in the log.
+/// A value out of range, and an event that the kind of track cannot have, are left out; the log names them.
 open class AVMusicTrack: NSObject, @unchecked Sendable {
   let track: EventTrack
   private struct State {

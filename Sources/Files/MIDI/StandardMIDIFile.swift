@@ -36,7 +36,7 @@ package struct StandardMIDIFile: Sendable, Equatable {
   /// Returns the number of bytes of a channel message: program changes and channel pressure have one data byte.
   package static func byteCount(ofStatus status: UInt8) -> Int { status & 0xE0 == 0xC0 ? 2 : 3 }
 
-  /// What a tick is.
+  /// The length of a tick.
   package enum Division: Sendable, Equatable {
     /// A share of a quarter note: ticks of one.
     case quarter(ticks: Int)

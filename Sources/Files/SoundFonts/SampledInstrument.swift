@@ -5,9 +5,9 @@ import System
 
 /// An instrument made of sound files: which keys and velocities each of them sounds at. A value.
 ///
-/// The chunks 'inst' and 'smpl' of a WAVE file tell key, tuning, loop, keys and velocities. Without them the
-/// name does: a note such as C#3, of which C4 is key 60, and a layer such as v2. A file that tells no key is
-/// for key 60.
+/// The chunks 'inst' and 'smpl' of a WAVE file tell key, tuning, loop, keys and velocities. Without them
+/// the name of the file does: by a note such as C#3 (C4 is key 60), and a layer such as v2. A file whose chunks and
+/// name tell no key has key 60.
 package struct SampledInstrument: Sendable {
   /// A sound file in the instrument.
   struct Zone: Sendable {

@@ -3,7 +3,7 @@ import CAudioToolbox
 package import Files
 import Foundation
 
-// What instruments that play SoundFonts can load. A failure leaves an instrument what it has.
+// The functions by which an instrument loads SoundFonts and sound files. If loading fails, it keeps its sound.
 
 extension LV2Unit {
   /// Loads a SoundFont, nil for the default. MIDI chooses the programs.

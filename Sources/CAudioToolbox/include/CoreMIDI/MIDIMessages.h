@@ -58,7 +58,7 @@ typedef CF_ENUM(UInt32, MIDISystemStatus){
     kMIDIStatusContinue = 0xFB,         kMIDIStatusStop = 0xFC,
     kMIDIStatusActiveSensing = 0xFE,    kMIDIStatusSystemReset = 0xFF};
 
-/// What a packet of a system exclusive message has of it.
+/// The part of a system exclusive message that a packet has: all of it, or its start, middle or end.
 typedef CF_ENUM(UInt32, MIDISysExStatus){
     kMIDISysExStatusComplete = 0, kMIDISysExStatusStart = 1, kMIDISysExStatusContinue = 2,
     kMIDISysExStatusEnd = 3};

@@ -63,7 +63,7 @@ struct MIDIThruConnectionEndpoint {
 };
 typedef struct MIDIThruConnectionEndpoint MIDIThruConnectionEndpoint;
 
-/// What a connection lets pass, and changes.
+/// The filters and changes that a thru connection applies to messages.
 struct MIDIThruConnectionParams {
   UInt32 version; ///< 0.
   UInt32 numSources;
