@@ -177,8 +177,8 @@ struct Effort {
   var fileRuns: Int
   /// Numbers of chains side by side, and of plugins in each.
   var threadedChains: [(chains: Int, length: Int)]
-  /// Numbers of players of an engine.
-  var enginePlayers: [Int]
+  /// Numbers of players of an engine, and whether each has an equaliser.
+  var enginePlayers: [(players: Int, haveEqualisers: Bool)]
   /// Seconds in which the longest cycle is looked for, and the number of tracks with a plugin each.
   var tailSeconds: Int
   var tailTracks: Int
@@ -190,7 +190,8 @@ struct Effort {
     queues: [1, 10, 100, 1000, 2000], queueSeconds: 8, chainCounts: [1, 32, 128], chainRuns: 5,
     chainCycles: 400, mixRuns: 3, mixes: 4, silentSeconds: 1,
     graphCounts: [1, 8, 32, 128, 512, 2048], files: [1, 4, 16, 17, 64, 200, 400], fileRuns: 3,
-    threadedChains: [(2, 4), (8, 4), (32, 4)], enginePlayers: [1, 8, 200],
+    threadedChains: [(2, 4), (8, 4), (32, 4)],
+    enginePlayers: [(1, false), (8, false), (200, false), (8, true)],
     tailSeconds: 10, tailTracks: 64)
   static let quick = Effort(
     rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1), renderedSeconds: 1,
@@ -198,7 +199,7 @@ struct Effort {
     starvationPeriods: [4096], starvationSeconds: 1, queues: [1, 5, 10],
     queueSeconds: 1, chainCounts: [1, 2], chainRuns: 1, chainCycles: 16, mixRuns: 1, mixes: 2,
     silentSeconds: 0, graphCounts: [1, 8], files: [1, 17], fileRuns: 1, threadedChains: [(2, 2)],
-    enginePlayers: [1, 2],
+    enginePlayers: [(1, false), (2, false), (2, true)],
     tailSeconds: 1, tailTracks: 2)
 }
 

@@ -1,13 +1,16 @@
 import AVFAudio
+import AudioToolbox
 import AudioUnits
 import CRealTime
 import Foundation
 import RealTime
 import TestSupport
 
-/// Cost of players and a mixer in an AVAudioEngine and as audio units, driven by hand, and a player's memory.
+/// Cost of players, equalisers and a mixer in an AVAudioEngine and as audio units, driven by hand, and a player's memory.
 struct EngineCost: Row {
   var players: Int
+  /// True if each player has an equaliser with bands of `gains` behind it.
+  var haveEqualisers: Bool
   var engineMicroseconds: Spread
   var unitsMicroseconds: Spread
   /// Kilobytes of a player that is attached, connected and scheduled.
@@ -15,14 +18,18 @@ struct EngineCost: Row {
 
   /// Frames of a cycle.
   static let period = 256
+  /// Gains in dB of an equaliser's bands, which pass a constant unchanged.
+  static let gains: [Float] = [3, -3, 3, -3]
 
   static func all(_ effort: Effort, found: (EngineCost) -> Void) throws {
-    for count in effort.enginePlayers {
+    for (count, haveEqualisers) in effort.enginePlayers {
       progress("engines: \(count) players")
       let before = memory
-      let engine = try PlayersOfEngine(count)
+      let engine = try PlayersOfEngine(count, haveEqualisers: haveEqualisers)
       let kilobytes = (memory - before) / Double(count)
-      let units = try PlayersAsUnits(count)
+      let units = try PlayersAsUnits(count, haveEqualisers: haveEqualisers)
+      // The bands have settled before the sums are compared.
+      for cycle in [engine.cycle, units.cycle] { cycle(400) }
       let cycles = max(16, effort.framesPerRound / period / count)
       var times: [[Double]] = [[], []]
       for _ in 0..<effort.rounds {
@@ -32,7 +39,7 @@ struct EngineCost: Row {
       try require(engine.last > 0 && abs(engine.last - units.last) < 1e-4, "the sums differ")
       found(
         EngineCost(
-          players: count, engineMicroseconds: Spread(times[0]),
+          players: count, haveEqualisers: haveEqualisers, engineMicroseconds: Spread(times[0]),
           unitsMicroseconds: Spread(times[1]), playerKilobytes: kilobytes))
     }
   }
@@ -52,13 +59,16 @@ struct EngineCost: Row {
       "",
       "Players of mono buffers and a mixer, cycles of \(period) frames driven by hand, as an AVAudioEngine and as audio"
         + " units (medians, and quartiles)",
-      "", "players" + right("engine", 30) + right("units", 30) + "   ratio   kB of a player",
+      "",
+      "players  equalisers" + right("engine", 30) + right("units", 30)
+        + "   ratio   kB of a player",
     ]
   }
 
   func lines(after rows: [EngineCost]) -> [String] {
     [
-      right("\(players)", 7) + right("\(engineMicroseconds.text(2)) µs", 30)
+      right("\(players)", 7) + right(haveEqualisers ? "\(players)" : "-", 12)
+        + right("\(engineMicroseconds.text(2)) µs", 30)
         + right("\(unitsMicroseconds.text(2)) µs", 30)
         + right(number(engineMicroseconds.median / unitsMicroseconds.median, 2), 8)
         + right(number(playerKilobytes, 1), 17)
@@ -71,7 +81,7 @@ private final class PlayersOfEngine {
   private let engine = AVAudioEngine()
   private let output: AVAudioPCMBuffer
 
-  init(_ count: Int) throws {
+  init(_ count: Int, haveEqualisers: Bool) throws {
     let format = AVAudioFormat(standardFormatWithSampleRate: 48000, channels: 1)!
     let frames = AVAudioFrameCount(EngineCost.period)
     try engine.enableManualRenderingMode(.realtime, format: format, maximumFrameCount: frames)
@@ -83,7 +93,17 @@ private final class PlayersOfEngine {
     let players = (0..<count).map { _ in AVAudioPlayerNode() }
     for player in players {
       engine.attach(player)
-      engine.connect(player, to: engine.mainMixerNode, format: format)
+      if haveEqualisers {
+        let equaliser = AVAudioUnitEQ(numberOfBands: EngineCost.gains.count)
+        for (band, gain) in zip(equaliser.bands, EngineCost.gains) {
+          (band.gain, band.bypass) = (gain, false)
+        }
+        engine.attach(equaliser)
+        engine.connect(player, to: equaliser, format: format)
+        engine.connect(equaliser, to: engine.mainMixerNode, format: format)
+      } else {
+        engine.connect(player, to: engine.mainMixerNode, format: format)
+      }
       player.scheduleBuffer(sound, at: nil, options: .loops)
     }
     try engine.start()
@@ -106,11 +126,12 @@ private final class PlayersOfEngine {
 private final class PlayersAsUnits {
   private let mixer: AudioUnits.Unit
   private let players: [PlayerUnit]
+  private let equalisers: [AudioUnits.Unit]
   private let slice = MonoBuffer(frames: 480_000)
   private let output = MonoBuffer(frames: EngineCost.period)
   private var time = cue_time_stamp()
 
-  init(_ count: Int) throws {
+  init(_ count: Int, haveEqualisers: Bool) throws {
     guard let format = BusFormat.planar(channels: 1, sampleRate: 48000) else {
       preconditionFailure("mono is a format")
     }
@@ -121,26 +142,40 @@ private final class PlayersAsUnits {
     }
     mixer = try make(.multiChannelMixer)
     try mixer.setBusCount(count, .input)
-    players = try (0..<count).map { bus in
+    players = try (0..<count).map { _ in
       guard let player = try make(.soundPlayer) as? PlayerUnit else {
         preconditionFailure("it is a player")
       }
       return player
     }
+    equalisers = try (0..<(haveEqualisers ? count : 0)).map { _ in try make(.nBandEQ) }
     for (bus, player) in players.enumerated() {
       try player.setFormat(format, .output, 0)
+      var source: AudioUnits.Unit = player
+      if haveEqualisers {
+        source = equalisers[bus]
+        try source.setFormat(format, .input, 0)
+        try source.setFormat(format, .output, 0)
+        try source.connect(player, output: 0, to: 0)
+        for (band, gain) in EngineCost.gains.enumerated() {
+          for (id, value) in [(kAUNBandEQParam_Gain, gain), (kAUNBandEQParam_BypassBand, 0)] {
+            _ = source.render.pointee.setParameter(
+              id + UInt32(band), scope: 0, element: 0, to: value)
+          }
+        }
+      }
       try mixer.setFormat(format, .input, UInt32(bus))
-      try mixer.connect(player, output: 0, to: UInt32(bus))
+      try mixer.connect(source, output: 0, to: UInt32(bus))
     }
     try mixer.setFormat(format, .output, 0)
-    for unit in players + [mixer] { try unit.initialize() }
+    for unit in players + equalisers + [mixer] { try unit.initialize() }
     for player in players {
       for _ in 0..<1000 { try player.play(slice.list, frames: slice.frames, start: nil) { _ in } }
       try player.start(.nextRender)
     }
   }
 
-  deinit { for unit in [mixer] + players { unit.dispose() } }
+  deinit { for unit in [mixer] + equalisers + players { unit.dispose() } }
 
   /// Renders a number of cycles.
   func cycle(_ count: Int) {

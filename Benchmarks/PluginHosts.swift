@@ -50,7 +50,7 @@ struct PluginRow {
 
 /// A host that runs a chain of plugins as JACK clients.
 enum PluginHost: String, Codable, CaseIterable {
-  case floor, cuejack = "Cuejack", engine = "AVAudioEngine", ecasound, jalv
+  case floor, cuejack = "Cuejack", units = "audio units", engine = "AVAudioEngine", ecasound, jalv
 
   /// Maximum plugins in a chain. jackd supports 64 clients, and in jalv each plugin is one.
   var mostPlugins: Int { self == .jalv ? 48 : .max }
@@ -59,7 +59,7 @@ enum PluginHost: String, Codable, CaseIterable {
   /// package.
   var isThere: Bool {
     switch self {
-    case .floor, .cuejack, .engine: true
+    case .floor, .cuejack, .units, .engine: true
     case .ecasound, .jalv: cuejack_bench.isThere(rawValue)
     }
   }
@@ -165,7 +165,7 @@ final class HostedRow {
     _ host: PluginHost, _ row: PluginRow, period: Int, _ server: String
   ) throws -> [(name: String, path: String, arguments: [String])] {
     switch host {
-    case .floor, .cuejack, .engine:
+    case .floor, .cuejack, .units, .engine:
       let plugins = String(decoding: try JSONEncoder().encode(row.plugins), as: UTF8.self)
       return [
         (
@@ -214,8 +214,8 @@ enum HostJob {
     let plugins = try JSONDecoder().decode([ChainPlugin].self, from: Data(plugins.utf8))
     // The plugins stay loaded for as long as the process runs.
     switch host {
-    case .cuejack where isMix:
-      let mix = try UnitMix(plugins, on: server, named: "row")
+    case .units:
+      let mix = try UnitMix(plugins, isMix: isMix, channels: channels, on: server, named: "row")
       withExtendedLifetime(mix) { wait() }
     case .engine:
       let mix = try EngineMix(plugins, isMix: isMix, channels: channels, on: server, named: "row")
@@ -228,16 +228,46 @@ enum HostJob {
       withExtendedLifetime(floor) { wait() }
     case .cuejack:
       let device = try Device(JackServer(named: server), clientName: "row")
-      let chain = try PluginChain(
-        plugins.map { PluginChoice(uri: $0.uri, values: $0.values) }, in: World(),
-        channels: channels, sampleRate: device.client.sampleRate, isOffline: false)
-      let inputs = try chain.graph.addInputs(
-        named: "inputs", audio: (1...channels).map { "in_\($0)" })
-      try chain.graph.connect(inputs, to: chain.entrance)
-      try chain.graph.run(on: device)
-      withExtendedLifetime((device, chain)) { wait() }
+      let choices = plugins.map { PluginChoice(uri: $0.uri, values: $0.values) }
+      let rate = device.client.sampleRate
+      let graph =
+        try isMix
+        ? sideBySide(choices, channels: channels, sampleRate: rate)
+        : inARow(choices, channels: channels, sampleRate: rate)
+      try graph.run(on: device)
+      withExtendedLifetime((device, graph)) { wait() }
     case .ecasound, .jalv: throw SupportError("\(host.rawValue) has a program of its own")
     }
+  }
+
+  private static func inARow(
+    _ plugins: [PluginChoice], channels: Int, sampleRate: Double
+  ) throws -> Graph {
+    let chain = try PluginChain(
+      plugins, in: World(), channels: channels, sampleRate: sampleRate, isOffline: false)
+    let inputs = try chain.graph.addInputs(
+      named: "inputs", audio: (1...channels).map { "in_\($0)" })
+    try chain.graph.connect(inputs, to: chain.entrance)
+    return chain.graph
+  }
+
+  /// Returns a graph in which all plugins get the input, and their outputs are added.
+  private static func sideBySide(
+    _ plugins: [PluginChoice], channels: Int, sampleRate: Double
+  ) throws -> Graph {
+    let settings = PluginSettings(sampleRate: sampleRate, maximumFrames: 1024)
+    let graph = Graph(sampleRate: sampleRate, blockFrames: settings.maximumFrames)
+    let inputs = try graph.addInputs(named: "inputs", audio: (1...channels).map { "in_\($0)" })
+    let outputs = try graph.addOutputs(named: "outputs", audio: (1...channels).map { "out_\($0)" })
+    let world = World()
+    for plugin in plugins {
+      let instance = try PluginInstance(plugin.uri, in: world, settings: settings)
+      for (symbol, value) in plugin.values { try instance.set(symbol, to: value) }
+      let node = try graph.add(instance)
+      try graph.connect(inputs, to: node)
+      try graph.connect(node, to: outputs)
+    }
+    return graph
   }
 
   private static func wait() { while true { pause() } }

@@ -5,6 +5,7 @@ import Hardware
 import PluginHost
 import RealTime
 import Server
+import TestSupport
 
 /// A row of LV2 plugins as audio units, each of which asks the one before it. Mono, driven by hand.
 final class UnitChain {
@@ -73,46 +74,58 @@ final class UnitChain {
   }
 }
 
-/// Plugins side by side as audio units between the input of an output unit, a mixer, and the unit's output.
-/// Mono, on a server.
+/// Plugins as audio units between the input and the output of an output unit on a server: in a row, or side by side
+/// before a mixer.
 final class UnitMix {
   private let output: OutputUnit
   private let units: [AudioUnits.Unit]
 
-  init(_ plugins: [ChainPlugin], on server: String, named name: String) throws {
+  init(
+    _ plugins: [ChainPlugin], isMix: Bool, channels: Int, on server: String, named name: String
+  ) throws {
     let device = HardwareDevice(JackServer(named: server), named: server, clientName: name)
     guard let output = try UnitKind.remoteIO.make(on: { device }) as? OutputUnit else {
       preconditionFailure("RemoteIO is an output unit")
     }
     self.output = output
     let rate = try output.bus(.output, 0).format.sampleRate
-    guard let format = BusFormat.planar(channels: 1, sampleRate: rate) else {
-      preconditionFailure("mono is a format")
+    guard let format = BusFormat.planar(channels: channels, sampleRate: rate) else {
+      throw SupportError("no format of \(channels) channels at \(rate) Hz")
     }
     try output.setRecords(true)
     try output.setFormat(format, .output, 1)
     try output.setFormat(format, .input, 0)
-    let mixer = try UnitKind.multiChannelMixer.make(on: { device })
-    try mixer.setBusCount(plugins.count, .input)
     let world = World()
-    var units = [mixer]
-    for (i, plugin) in plugins.enumerated() {
-      let unit = try UnitChain.unit(plugin, in: world, format: format, period: 8192)
-      // Every unit gets the input of the output unit, which has it once for each cycle.
-      try unit.setCallback(
+    let effects = try plugins.map {
+      try UnitChain.unit($0, in: world, format: format, period: 8192)
+    }
+    for (i, effect) in effects.enumerated() {
+      if i > 0 && !isMix {
+        try effect.connect(effects[i - 1], output: 0, to: 0)
+        continue
+      }
+      // Each of them gets the input of the output unit, which has it once for each cycle.
+      try effect.setCallback(
         { data, flags, time, _, frames, list in
           data!.assumingMemoryBound(to: RenderUnit.self).pointee
             .render(flags, time, bus: 1, frames: Int(frames), list!)
         }, UnsafeMutableRawPointer(output.render), 0)
-      try mixer.setFormat(format, .input, UInt32(i))
-      try mixer.connect(unit, output: 0, to: UInt32(i))
-      units.append(unit)
     }
-    try mixer.setFormat(format, .output, 0)
-    try mixer.setMaximumFrames(8192)
-    try output.connect(mixer, output: 0, to: 0)
-    self.units = units
-    for unit in units.reversed() { try unit.initialize() }
+    if isMix {
+      let mixer = try UnitKind.multiChannelMixer.make(on: { device })
+      try mixer.setBusCount(effects.count, .input)
+      for (bus, effect) in effects.enumerated() {
+        try mixer.setFormat(format, .input, UInt32(bus))
+        try mixer.connect(effect, output: 0, to: UInt32(bus))
+      }
+      try mixer.setFormat(format, .output, 0)
+      try mixer.setMaximumFrames(8192)
+      units = effects + [mixer]
+    } else {
+      units = effects
+    }
+    try output.connect(units[units.count - 1], output: 0, to: 0)
+    for unit in units { try unit.initialize() }
     try output.initialize()
     try output.start()
   }
