@@ -70,7 +70,7 @@ package final class EngineMixerUnit: Unit, @unchecked Sendable {
     return unsafe Kernel(
       call: cue_unit_kernel(
         run: { unsafe runEngineMixer($0, $1) }, context: UnsafeMutableRawPointer(memory.mixer)),
-      owner: memory)
+      owner: memory, mixer: UnsafePointer(memory.mixer))
   }
 }
 

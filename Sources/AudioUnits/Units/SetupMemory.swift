@@ -66,7 +66,8 @@ final class SetupMemory: @unchecked Sendable {
       to: UnitSetup(
         inputs: buses, inputCount: state.inputs.count, outputs: buses + state.inputs.count,
         outputCount: state.outputs.count, maximumFrames: frames, kernel: kernel.call, cache: cache,
-        changes: changes, notifies: notifies, notifyCount: state.notifies.count))
+        changes: changes, notifies: notifies, notifyCount: state.notifies.count,
+        mixer: kernel.mixer))
   }
 
   deinit {

@@ -41,6 +41,8 @@ package class Unit: @unchecked Sendable {
   struct Kernel {
     let call: cue_unit_kernel
     let owner: AnyObject?
+    /// The context of `call`, if that is `runEngineMixer`.
+    var mixer: UnsafePointer<EngineMixer>?
   }
 
   package struct State {

@@ -46,6 +46,15 @@ package struct EngineMixerLevel: ~Copyable {
     return (from, to)
   }
 
+  /// True if a render leaves the samples as they are.
+  fileprivate var isUnity: Bool {
+    @_noLocks get {
+      hasRun && gains.others == 1 && gains.second == 1 && !isOut.load(ordering: .relaxed)
+        && pan.load(ordering: .relaxed) == 0
+        && volume.load(ordering: .relaxed) == Float(1).bitPattern
+    }
+  }
+
   /// Lets the next render begin anew.
   @_noLocks fileprivate mutating func rest() { hasRun = false }
 }
@@ -72,6 +81,11 @@ package struct EngineMixer: BitwiseCopyable {
   ) {
     unsafe self.levels = levels
     unsafe self.matrices = matrices
+  }
+
+  /// True if a render with a single input of the output's channels would copy it.
+  var isUnity: Bool {
+    @_noLocks get { unsafe levels[0].pointee.isUnity && levels[1].pointee.isUnity }
   }
 
   @_noLocks func run(_ call: cue_unit_call) -> Int32 {

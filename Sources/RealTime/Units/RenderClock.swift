@@ -1,5 +1,13 @@
 import CRealTime
 import Synchronization
+import Timeline
+
+extension cue_time_stamp {
+  /// False if it has a sample time that no clock can reach.
+  var hasFrameTime: Bool {
+    @_noLocks get { flags & UInt32(cue_time_has_sample) == 0 || sample_time.isFrameTime }
+  }
+}
 
 /// Time of a unit's latest render, published by each render and read by any thread.
 package struct RenderClock: ~Copyable {

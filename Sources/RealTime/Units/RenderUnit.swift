@@ -1,6 +1,5 @@
 package import CRealTime
 import Synchronization
-import Timeline
 
 /// Errors of renders, with the codes of the C API.
 package enum RenderError {
@@ -335,13 +334,19 @@ package struct RenderUnit: ~Copyable {
             flags.pointee | UInt32(cue_render_is_before), time, bus: bus, frames: frames,
             list)
         }
-        if bus == 1, let device = unsafe device {
-          status = unsafe device.pointee.capture(output, time, frames: frames)
+        if let source = unsafe setup.pointee.passedSource {
+          unsafe feed(time, frames: frames)
+          status = unsafe setup.pointee.pass(source, flags, time, frames: frames, list, function)
+          unsafe clock.publish(time.pointee)
         } else {
-          status = unsafe produce(setup, flags, time, frames: frames, function: function)
-        }
-        if status == 0 {
-          unsafe output.pointee.format.write(output.pointee.planes, frames: frames, to: list)
+          if bus == 1, let device = unsafe device {
+            status = unsafe device.pointee.capture(output, time, frames: frames)
+          } else {
+            status = unsafe produce(setup, flags, time, frames: frames, function: function)
+          }
+          if status == 0 {
+            unsafe output.pointee.format.write(output.pointee.planes, frames: frames, to: list)
+          }
         }
         let after = UInt32(
           status == 0
@@ -450,10 +455,7 @@ package struct RenderUnit: ~Copyable {
   ) -> Int32 {
     let cache = unsafe setup.pointee.cache
     let hasTime = unsafe time.pointee.flags & UInt32(cue_time_has_sample) != 0
-    if hasTime, unsafe !time.pointee.sample_time.isFrameTime {
-      isBusy.store(false, ordering: .releasing)
-      return RenderError.badArgument
-    }
+    if unsafe !time.pointee.hasFrameTime { return RenderError.badArgument }
     let resets = resets.load(ordering: .acquiring)
     if unsafe cache.pointee.resets != resets {
       unsafe cache.pointee.resets = resets

@@ -161,14 +161,21 @@ package struct UnitSetup: BitwiseCopyable {
   let changes: UnsafeMutablePointer<ScheduledChange>
   let notifies: UnsafeMutablePointer<UnitNotify>
   let notifyCount: Int
+  /// The kernel's mixer, if it copies what its source gives as long as its gains are 1.
+  private let passing: UnsafePointer<EngineMixer>?
 
+  /// - Parameter mixer: The context of the kernel, if that is `runEngineMixer`.
   package init(
     inputs: UnsafeMutablePointer<UnitBus>, inputCount: Int,
     outputs: UnsafeMutablePointer<UnitBus>, outputCount: Int, maximumFrames: Int,
     kernel: cue_unit_kernel, cache: UnsafeMutablePointer<RenderCache>,
     changes: UnsafeMutablePointer<ScheduledChange>, notifies: UnsafeMutablePointer<UnitNotify>,
-    notifyCount: Int
+    notifyCount: Int, mixer: UnsafePointer<EngineMixer>? = nil
   ) {
+    let passes =
+      unsafe inputCount == 1 && outputCount == 1 && inputs[0].format == outputs[0].format
+      && inputs[0].source.unit != nil && inputs[0].resampler.run == nil && outputs[0].tap == nil
+    unsafe passing = passes ? mixer : nil
     unsafe self.inputs = inputs
     self.inputCount = inputCount
     unsafe self.outputs = outputs
@@ -179,6 +186,37 @@ package struct UnitSetup: BitwiseCopyable {
     unsafe self.changes = changes
     unsafe self.notifies = notifies
     self.notifyCount = notifyCount
+  }
+
+  /// The source whose samples are the unit's output; nil if the unit must make its output.
+  var passedSource: UnitSource? {
+    @_noLocks get {
+      guard let mixer = unsafe passing, unsafe mixer.pointee.isUnity else { return nil }
+      return unsafe inputs.pointee.source
+    }
+  }
+
+  /// Lets the source of a unit that changes nothing render into the list of the unit's consumer.
+  @_noLocks func pass(
+    _ source: UnitSource, _ flags: UnsafeMutablePointer<UInt32>,
+    _ time: UnsafePointer<cue_time_stamp>, frames: Int,
+    _ list: UnsafeMutablePointer<cue_buffer_list>, _ function: UnsafePointer<IOSlot>?
+  ) -> Int32 {
+    guard let unit = unsafe source.unit, unsafe time.pointee.hasFrameTime else {
+      return RenderError.badArgument
+    }
+    // The planes have none of these frames.
+    unsafe cache.pointee.isValid = false
+    var found: UInt32 = 0
+    let status = unsafe unit.pointee.render(
+      &found, time, bus: source.output, frames: frames, list, function: function)
+    // As in `EngineMixer`, a source that fails is silent.
+    if status != 0 || found & UInt32(cue_render_is_silent) != 0 {
+      unsafe outputs.pointee.silence(frames: frames)
+      unsafe outputs.pointee.format.write(outputs.pointee.planes, frames: frames, to: list)
+      unsafe flags.pointee |= UInt32(cue_render_is_silent)
+    }
+    return 0
   }
 
   /// Tells the app's functions of a render.
