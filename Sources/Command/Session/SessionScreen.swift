@@ -35,6 +35,8 @@ struct SessionScreen {
   func run() {
     let begin = DispatchTime.now()
     var watch = ServerWatch("the session")
+    var service = ServiceManager()
+    service?.ready()
     // The transport starts a session a little later.
     var hasPlayed = session.engine?.usesTransport == false
     while signals.received == nil, !session.isAskedToQuit {
@@ -45,8 +47,10 @@ struct SessionScreen {
         watch.note(engine.device.loss, server: engine.device.client.serverName)
         if Screen.shared.isTerminal { Screen.shared.draw(lines(engine)) }
       }
+      service?.lives()
       _ = awake.wait(timeout: .now() + .milliseconds(100))
     }
+    service?.stopping()
     Screen.shared.draw([])
     keys?.end()
   }

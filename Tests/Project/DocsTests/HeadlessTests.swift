@@ -30,15 +30,16 @@ import Testing
       \(jackd)
       END
       unit="cuejack-session@$(systemd-escape --path ~/Music/song).service"
-      # Waits until a command prints a line. systemd does not wait until the session plays.
+      # Waits until a command prints a line.
       await() { for ((i = 0; i < 600; i++)); do "${@:2}" 2>/dev/null | grep -x "$1" && return; sleep 0.1; done; "${@:2}"; }
-      cuejack() { case $* in osc*running) await ".*true" command cuejack "$@" ;; *) command cuejack "$@" ;; esac; }
       cd ~/Music
       sox -n -r 48000 -b 16 -c 2 drums.wav synth 60 sine 440 vol 0.2
       cuejack session new song drums.wav
       \(commands[0])
       systemd-analyze --user verify jackd.service "$unit"
       \(commands[1])
+      # From here on systemd starts the session by itself.
+      cuejack() { case $* in osc*running) await ".*true" command cuejack "$@" ;; *) command cuejack "$@" ;; esac; }
       # A busy machine may lose frames, which is exit code 1.
       record() { command cuejack record "$@" --seconds 0.5 || [ $? = 1 ]; }
       record take.wav --connect song
@@ -58,6 +59,13 @@ import Testing
       await song:drums_2 jack_lsp
       record again.wav --connect song --connect-wait 30
       cuejack info --loudness again.wav
+      printf '[Service]\\nWatchdogSec=3\\n' >"$installed/$unit.d/watchdog.conf"
+      systemctl --user daemon-reload
+      systemctl --user restart "$unit"
+      kill -STOP $(systemctl --user show -p MainPID --value "$unit")
+      await NRestarts=1 systemctl --user show -p NRestarts "$unit"
+      await WatchdogUSec=3s systemctl --user show -p WatchdogUSec "$unit"
+      cuejack osc osc.udp://127.0.0.1:9001/ running
       cuejack set song quit
       await ActiveState=inactive systemctl --user show -p ActiveState "$unit"
       """
@@ -76,7 +84,7 @@ import Testing
           "PATH": "\(prefix)/bin:\(ProcessInfo.processInfo.environment["PATH"] ?? "")",
         ], folder: repository)
       expectEqual(result.status, 0, "\(result)")
-      expectEqual(result.output.matches(of: /\/cuejack\/running true/).count, 3, "\(result)")
+      expectEqual(result.output.matches(of: /\/cuejack\/running true/).count, 4, "\(result)")
       // Both recordings have the sine of 0.2.
       let peaks = result.output.matches(of: /sample peak (-?[\d.]+)/).map { $0.output.1 }
       expectEqual(peaks, ["-14.0", "-14.0"], "\(result)")

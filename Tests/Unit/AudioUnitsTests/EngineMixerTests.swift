@@ -50,6 +50,26 @@ import Testing
     expectTrue(try renderer.render(64)[0].allSatisfy { $0 == 0 })
   }
 
+  /// A mixer that would only copy lets its source render for it, until its volume changes or the source fails.
+  @Test func aMixerThatChangesNothingPassesItsSourceOn() throws {
+    let source = try mixer([1], output: 1)
+    let converter = try mixer([1], output: 1)
+    try converter.connect(source, output: 0, to: 0)
+    let renderer = Renderer(converter)
+    for _ in 0..<3 { try expectEqual(renderer.render(64)[0], Array(repeating: 1, count: 64)) }
+    expectEqual(converter.render.pointee.latestTime?.sampleTime, 128)
+    converter.level(ofInput: 0).pointee.set(volume: 0)
+    let fade = try renderer.render(64)[0]
+    for i in 0..<64 { expectTrue(abs(fade[i] - (1 - Float(i + 1) / 64)) < 1e-6) }
+    converter.level(ofInput: 0).pointee.set(volume: 1)
+    for _ in 0..<2 { _ = try renderer.render(64) }
+    try expectEqual(renderer.render(64)[0], Array(repeating: 1, count: 64))
+    try expectEqual(countingCalls(converter), 0)
+    source.uninitialize()
+    try expectEqual(renderer.render(64)[0], Array(repeating: 0, count: 64))
+    expectEqual(renderer.status, 0)
+  }
+
   /// Inputs are added while the unit renders; those before them go on.
   @Test func inputsAreAddedBetweenRenders() throws {
     let unit = try mixer([2], output: 2)
