@@ -1,4 +1,4 @@
-import Glibc
+package import Glibc
 
 /// A socket of the file system. Any thread that is not real time.
 package enum LocalSocket {

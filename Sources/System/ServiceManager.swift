@@ -41,7 +41,7 @@ package struct ServiceManager: Sendable {
     let bytes = Array(state.utf8)
     _ = unsafe LocalSocket.withAddress(of: socketPath) { address, size in
       unsafe sendto(
-        descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL.rawValue), address, size)
+        descriptor, bytes, bytes.count, CInt(MSG_NOSIGNAL), address, size)
     }
   }
 }
