@@ -3,22 +3,6 @@ import Foundation
 import RealTime
 import Synchronization
 
-/// A node that adds its inputs, each with a level.
-protocol MixingNode: AVAudioNode {
-  var mixer: EngineMixerUnit { get }
-  /// Returns the volume and the balance of an input.
-  func level(_ values: MixingSettings.Values, channels: AVAudioChannelCount)
-    -> (volume: Float, pan: Float)
-}
-
-extension MixingNode {
-  /// The first input that is connected to nothing.
-  var firstFreeInput: AVAudioNodeBus {
-    let used = Set(engine?.connections(to: self).map(\.input) ?? [])
-    return (0...used.count).first { !used.contains($0) } ?? used.count
-  }
-}
-
 /// A node that adds its inputs. Each may have a rate and a number of channels of its own, which the mixer converts to those of its
 /// output. It gets more inputs when they are connected.
 @safe

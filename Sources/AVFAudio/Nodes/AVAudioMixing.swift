@@ -19,54 +19,10 @@ public protocol AVAudioMixing: AVAudioStereoMixing, AVAudio3DMixing {
   func destination(forMixer mixer: AVAudioNode, bus: AVAudioNodeBus) -> AVAudioMixingDestination?
 }
 
-/// Volume, pan and place of a node. Any thread.
-final class MixingSettings: Sendable {
-  struct Values: Sendable {
-    var volume: Float = 1
-    var pan: Float = 0
-    var position = AVAudio3DPoint()
-    var algorithm = AVAudio3DMixingRenderingAlgorithm.equalPowerPanning
-    var obstruction: Float = 0
-    var occlusion: Float = 0
-  }
-  private let values = Mutex(Values())
-
-  var current: Values { values.withLock { $0 } }
-
-  /// - Returns: The values afterwards.
-  func change(_ body: (inout Values) -> Void) -> Values {
-    values.withLock { values in
-      body(&values)
-      values.volume = values.volume.isNaN ? 0 : min(max(values.volume, 0), 1)
-      values.pan = values.pan.isNaN ? 0 : min(max(values.pan, -1), 1)
-      values.position = values.position.held
-      for decibels in [\Values.obstruction, \.occlusion] {
-        let value = values[keyPath: decibels]
-        values[keyPath: decibels] = value.isNaN ? 0 : min(max(value, -100), 0)
-      }
-      return values
-    }
-  }
-}
-
 /// A node, or one of its connections, with settings for a mixer.
 protocol PlacedSound: AnyObject {
   var placement: MixingSettings.Values { get }
   func set(_ body: (inout MixingSettings.Values) -> Void)
-}
-
-/// A node with settings for the mixers behind it.
-protocol MixedNode: AVAudioNode, AVAudioMixing, PlacedSound {
-  var mixing: MixingSettings { get }
-}
-
-extension MixedNode {
-  var placement: MixingSettings.Values { mixing.current }
-
-  func set(_ body: (inout MixingSettings.Values) -> Void) {
-    let values = mixing.change(body)
-    engine?.apply(values, from: self)
-  }
 }
 
 extension AVAudioStereoMixing {

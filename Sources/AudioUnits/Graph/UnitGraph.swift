@@ -5,16 +5,6 @@ package import RealTime
 import Synchronization
 import System
 
-/// Reason why a graph of audio units refuses something.
-package enum UnitGraphError: Error, Sendable {
-  case nodeNotFound(Int32)
-  case invalidConnection(String)
-  case outputNode(String)
-  case notOpen
-  case disposed
-  case unit(UnitError)
-}
-
 /// A graph of audio units: nodes, what supplies their inputs, and an output unit that drives them. Any
 /// thread that is not real time.
 package final class UnitGraph: Sendable {

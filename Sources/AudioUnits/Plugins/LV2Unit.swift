@@ -7,12 +7,6 @@ import Synchronization
 import System
 import Timeline
 
-/// A parameter of a unit and the controls of its plugin that it moves, by their symbols.
-struct ControlledParameter: Sendable {
-  let parameter: UnitParameter
-  let links: [(control: String, scale: ControlScale)]
-}
-
 /// An LV2 plugin as an audio unit: with its own parameters, or in the part of an effect that programs know
 /// by other ones. Any thread that is not real time.
 @safe

@@ -1,17 +1,5 @@
 import RealTime
 
-/// A preset that a unit brings, or the name of one that the app has.
-package struct UnitPreset: Hashable, Sendable {
-  /// Index in the list of the unit's presets; negative for one of the app's.
-  package let number: Int32
-  package let name: String
-
-  package init(number: Int32, name: String) {
-    self.number = number
-    self.name = name
-  }
-}
-
 /// The saved settings of a unit: the values of its parameters, and the state of its plugin.
 package struct UnitSettings: Sendable {
   package struct Value: Hashable, Sendable {

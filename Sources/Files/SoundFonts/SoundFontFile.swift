@@ -1,17 +1,6 @@
 import Glibc
 import System
 
-/// The reason why a SoundFont cannot be used: file and reason on one line.
-package struct SoundFontError: Error, Hashable, CustomStringConvertible {
-  package let description: String
-
-  package init(_ description: String) { self.description = description }
-
-  init(path: String, _ reason: String) {
-    self.init("\(path): cannot be used as a SoundFont: \(reason)")
-  }
-}
-
 /// The presets of a SoundFont (SF2 or SF3) or of a DLS file, from its headers. A value.
 package struct SoundFontFile: Hashable, Sendable {
   package struct Preset: Hashable, Sendable {

@@ -1,15 +1,6 @@
 package import CRealTime
-package import RealTime
+import RealTime
 package import Synchronization
-
-/// A member of a process list.
-@safe
-package enum CycleMember {
-  case voice(UnsafeMutablePointer<Voice>)
-  case recorder(UnsafeMutablePointer<Recorder>)
-  case midiOutput(UnsafeMutablePointer<MIDIOutput>)
-  case midiInput(UnsafeMutablePointer<MIDIInput>)
-}
 
 /// Memory of a voice, a recorder or a MIDI port that runs in a device's cycles.
 package protocol CycleMemory: AnyObject, Sendable {
