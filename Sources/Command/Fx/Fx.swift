@@ -95,6 +95,8 @@ struct Fx: ParsableCommand {
 
   @OptionGroup var server: ServerOption
 
+  @OptionGroup var remote: RemoteOptions
+
   @Option(help: "The name of the JACK client. Default: cuejack-fx.")
   var name: String?
 
@@ -103,7 +105,9 @@ struct Fx: ParsableCommand {
   static let clientName = "cuejack-fx"
 
   func validate() throws {
-    try checkOnce(["--channels", "--seconds", "--name", "--connect-wait", "--soundfont"])
+    try checkOnce(
+      ["--channels", "--seconds", "--name", "--connect-wait", "--soundfont"]
+        + RemoteOptions.singleOptions)
     try check(
       !plugins.isEmpty || soundFont != nil,
       "name a plugin: --plugin URI; `cuejack plugins list` lists them")

@@ -119,7 +119,9 @@ struct LiveSession {
     pluginClient?.announce()
     if Screen.shared.isJSON { Screen.shared.emit(startedEvent(start)) }
     let keys = PlayKeys(players, start, transport)
-    awaitEnds(keys, monitor)
+    let remote = remote(keys, monitor)
+    awaitEnds(keys, monitor, remote)
+    remote?.end()
     let isCut = !keys.isAskedToQuit && !awaitTail()
     let isOver = keys.isAskedToQuit || players.allSatisfy(\.isOver) && !keys.isPaused
     let stop = isOver && !isCut ? nil : signals.received
@@ -130,10 +132,13 @@ struct LiveSession {
   }
 
   /// Waits until every file has ended, a signal arrives, or a key ends playing. Shows the progress.
-  private func awaitEnds(_ keys: PlayKeys, _ monitor: PlayMonitor) {
+  private func awaitEnds(
+    _ keys: PlayKeys, _ monitor: PlayMonitor, _ remote: CommandRemote?
+  ) {
     let serverName = players[0].queue.statistics.serverName
     var watch = ServerWatch("playing")
     CommandWait(signals: signals, awake: awake).run {
+      remote?.serve()
       guard !keys.isOver else { return nil }
       watch.note(
         players.filter { !$0.isOver }.compactMap(\.queue.loss).first, server: serverName)

@@ -142,6 +142,8 @@ struct Play: ParsableCommand {
 
   @OptionGroup var report: ReportOptions
 
+  @OptionGroup var remote: RemoteOptions
+
   @OptionGroup var rendering: RenderOptions
 
   @Option(
@@ -201,7 +203,8 @@ struct Play: ParsableCommand {
 
   func validate() throws {
     try checkOnce(
-      Self.singleOptions + ClientOptions.singleOptions, same: ["--gain": "--volume"],
+      Self.singleOptions + ClientOptions.singleOptions + RemoteOptions.singleOptions,
+      same: ["--gain": "--volume"],
       hint: "; for one file, give it behind the file: take.wav@gain=-6dB")
     try check(
       !files.isEmpty || midi != nil && rendering.path != nil,
@@ -237,11 +240,12 @@ struct Play: ParsableCommand {
         rendering.path == nil || !settings.loop || client.seconds != nil,
         "--render needs an end: give --seconds with --loop")
     }
-    let playsOnly = [
-      ("--at", client.at != nil), ("--transport", transport),
-      ("--server", client.server.name != nil),
-      ("--connect", !client.connect.isEmpty), ("--no-connect", client.noConnect),
-    ]
+    let playsOnly =
+      [
+        ("--at", client.at != nil), ("--transport", transport),
+        ("--server", client.server.name != nil),
+        ("--connect", !client.connect.isEmpty), ("--no-connect", client.noConnect),
+      ] + (remote.given.map { [($0, true)] } ?? [])
     for (option, isGiven) in playsOnly where isGiven {
       try check(
         rendering.path == nil, "--render needs no server: \(option) makes no sense with it")

@@ -1,19 +1,22 @@
 import ArgumentParser
 import Control
-import Sessions
 import System
 
-/// Choosing the running session that a command controls.
-struct SessionChoice: ParsableArguments {
-  @Option(help: "Only a session on this JACK server.", completion: .servers)
+/// Choosing the running session or command that a command controls.
+struct RemoteChoice: ParsableArguments {
+  @Option(help: "Only what runs on this JACK server.", completion: .servers)
   var server: String?
 
   func validate() throws { try checkOnce(["--server"]) }
 
-  /// Returns a connection to the session with this client or in this folder, to the one at this address on
-  /// another machine, or to the only one if it is nil. Prints why and ends the command if there is no such session, or more than
-  /// one.
-  func connect(client: String?) throws -> RemoteClient {
+  /// Returns a connection to the session or command with this client, process or folder, to the one at this address on
+  /// another machine, or to the only one if it is nil. Prints why and ends the command if there is no such one, or more
+  /// than one.
+  ///
+  /// - Parameter commands: The subcommands of which it is one.
+  func connect(
+    client: String?, _ commands: [RemoteReport.Command] = RemoteReport.Command.allCases
+  ) throws -> RemoteClient {
     if let url = client, url.hasPrefix("osc.udp://") {
       return try telling { () throws(RemoteError) in
         let address: OSCAddress
@@ -25,20 +28,16 @@ struct SessionChoice: ParsableArguments {
         return try RemoteClient(of: address)
       }
     }
-    let running = RunningSessions()
+    let running = RunningRemotes()
     for remark in running.remarks { Screen.shared.remark(remark) }
-    let onServer = running.reports.filter { server == nil || $0.server == server }
-    var chosen = onServer.filter { client == nil || $0.client == client }
-    if chosen.isEmpty, let path = client.flatMap({ resolvedPath($0) }) {
-      chosen = onServer.filter { resolvedPath($0.path) == path }
+    let reports = running.reports.filter {
+      (server == nil || $0.server == server) && commands.contains($0.command)
     }
+    let chosen = client.map { Self.chosen($0, of: reports) } ?? reports
     guard chosen.count == 1 else {
-      for report in chosen.isEmpty ? onServer : chosen {
-        Screen.shared.remark(
-          "“\(printable(report.client))” on the JACK server “\(printable(report.server))”: process "
-            + "\(report.process), UDP port \(report.port), \(printable(report.path))")
-      }
-      Screen.shared.complain(complaint(client, chosen: chosen.count, of: onServer.count))
+      for report in chosen.isEmpty ? reports : chosen { Screen.shared.remark(report.line) }
+      let noun = commands == [.session] ? "session" : "session or command"
+      Screen.shared.complain(complaint(client, noun, chosen: chosen.count, of: reports.count))
       throw ExitCode.failure
     }
     return try telling { () throws(RemoteError) in
@@ -46,12 +45,39 @@ struct SessionChoice: ParsableArguments {
     }
   }
 
-  private func complaint(_ client: String?, chosen: Int, of running: Int) -> String {
-    if running == 0 { return "no session is running" }
-    if chosen == 0 { return "no running session has the client or the folder “\(client ?? "")”" }
-    return client == nil
-      ? "several sessions are running: name the client of one"
-      : "several sessions have that client: say which --server"
+  /// Returns the reports that a name means: of a client, a process, a folder or file, or else those whose client begins
+  /// with it.
+  private static func chosen(_ name: String, of reports: [RemoteReport]) -> [RemoteReport] {
+    let path = resolvedPath(name)
+    let matches: [(RemoteReport) -> Bool] = [
+      { $0.client == name }, { "\($0.process)" == name },
+      { path != nil && resolvedPath($0.path) == path }, { $0.client.hasPrefix(name) },
+    ]
+    return matches.lazy.map { reports.filter($0) }.first { !$0.isEmpty } ?? []
+  }
+
+  private func complaint(_ client: String?, _ noun: String, chosen: Int, of running: Int) -> String
+  {
+    if running == 0 { return "no \(noun) is running" }
+    if chosen == 0 {
+      return "no running \(noun) has the client, the process or the path “\(client ?? "")”"
+    }
+    if client == nil {
+      return noun == "session"
+        ? "several sessions are running: name the client of one"
+        : "several sessions or commands are running: name the client of one"
+    }
+    return "several have that client: say which process, or which --server"
+  }
+}
+
+extension RemoteReport {
+  /// The report as one line for people.
+  var line: String {
+    let state = [motion, position.map { clock($0) }].compactMap { $0 }.joined(separator: " ")
+    return printable(
+      "“\(client)” on the JACK server “\(server)”: \(command.rawValue), process \(process), UDP port \(port), "
+        + "\(path)\(state.isEmpty ? "" : ", \(state)")")
   }
 }
 
