@@ -15,6 +15,7 @@ struct Fx: ParsableCommand {
       period more for each plugin with --isolate. The ports tell it to the server.
 
       On a terminal, keys change the gain (up, down), bypass the plugins (b) and quit (q); ? lists them. \
+      `cuejack set cuejack-fx` and OSC messages change controls, presets, bypasses and the chain itself. \
       `cuejack graph cuejack-fx` shows what runs. If the JACK server goes away, the command waits for it and \
       goes on.
 

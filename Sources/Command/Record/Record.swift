@@ -29,7 +29,7 @@ struct Record: ParsableCommand {
 
       On a terminal, space pauses and goes on, m sets a marker in files that have markers, and q ends the \
       recording; ? lists the keys. With --pre-roll, --start-on-sound or --transport, the first space starts \
-      the recording.
+      the recording. `cuejack set CLIENT` and OSC messages do the same and more.
 
       Inputs that are not connected, lose their connections, or carry nothing but zeros for \
       \(InputWatch.patience) seconds are reported, once, and so is the end of that. The recording goes on.
@@ -55,6 +55,8 @@ struct Record: ParsableCommand {
           "cuejack record take-%n.wav                       # take-001.wav, then take-002.wav",
           "cuejack record %Y%m%d-%H%M%S.wav --split 1h",
           "cuejack record take-%n.wav --start-on-sound -50dB --pre-roll 2",
+          "cuejack record take-%n.wav --start-on-sound -50dB --stop-on-silence -50dB,3 --again",
+          "cuejack record take-%n.wav --again --pre-roll 1 --on-close 'rclone copyto {} box:{}'",
           "cuejack record talk.m4a --bitrate 96k --channels 1",
           "cuejack record notes.mid --midi-in system:midi_capture_1",
           "cuejack record - --to flac | ssh host 'cat >take.flac'"))
