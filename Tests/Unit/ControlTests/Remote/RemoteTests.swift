@@ -457,7 +457,10 @@ final class RecordingTarget: RemoteTarget {
         OSCMessage("/cuejack/tracks/1/gain", .float(-6)),
         OSCMessage("/cuejack/tracks/2/gain", .float(0)),
       ])
-    #expect(throws: RemoteError.refused("/cuejack/tracks/1/gain", "13.0 is above 12.0")) {
+    #expect(
+      throws: RemoteError.refused(
+        "/cuejack/tracks/1/gain", "13.0 is above 12.0: it takes -90.0 to 12.0 dB")
+    ) {
       try client.send(OSCMessage("/cuejack/tracks/1/gain", .float(13)))
     }
   }

@@ -79,13 +79,15 @@ import Testing
       "b.wav", in: stage.folder, coding: .f32, channels: 1, frames: 24_000, seed: 2)
     _ = try SessionStore(creating: stage.file("deck"), session([("a", [a])]))
     let deck = try stage.start(
-      "session", ["run", stage.file("deck"), "--no-connect"], client: "deck")
+      "session", ["run", stage.file("deck"), "--no-connect", "--name", "deck"], client: "deck")
     let player = try stage.start(
       "play", [b.path, "--no-connect", "--loop"], client: "cuejack-play")
+    // The recording must not begin with that.
+    try expectEqual(stage.cuejack("set", "cuejack-play", "stop").status, 0)
     let effect = try stage.start(
       "fx",
       [
-        "--plugin", "eg-amp", "--no-connect", "--connect-in", "deck:a", "--name", "amp",
+        "--plugin", "eg-amp", "--no-connect", "--connect-in", "deck", "--name", "amp",
       ], client: "amp")
     let recorder = try stage.start(
       "record",
@@ -146,7 +148,8 @@ import Testing
     _ = try stage.start(
       "play", [file.path, "--no-connect", "--plugin", "mda EPiano", "--loop"],
       client: "cuejack-play")
-    _ = try stage.start("fx", ["--plugin", "eg-amp", "--no-connect"], client: "cuejack-fx")
+    _ = try stage.start(
+      "fx", ["--plugin", "eg-amp", "--plugin", "mda EPiano", "--no-connect"], client: "cuejack-fx")
     _ = try stage.start(
       "record", [stage.file("take-%n.wav"), "--no-connect", "--start-on-sound", "-6dB", "--again"],
       client: "cuejack-record")
@@ -169,7 +172,7 @@ import Testing
           .replacing(/plugins\/\d+\/.*/, with: "plugins/M/SYMBOL")
           .replacing(/(bypass|id|preset|remove|place)\/\d+/) { "\($0.output.1)/M" }
         met.insert(address)
-        let row = rows.first { $0[1].contains("`\(address)`") && $0[4].contains(/all|\#(command)/) }
+        let row = rows.first { $0[1].contains("`\(address)`") && Self.names(command, in: $0[4]) }
         expectEqual(
           row?[2].trimmingCharacters(in: .whitespaces), node.kind.rawValue, "\(command) \(address)")
         if node.kind == .action { continue }
@@ -179,11 +182,15 @@ import Testing
           expectTrue(value.tag == tag || tag == "T" && value.tag == "F", "\(node.address)")
         }
       }
-      let listed = rows.filter { $0[4].contains(/all|\#(command)/) }.flatMap { row in
+      let listed = rows.filter { Self.names(command, in: $0[4]) }.flatMap { row in
         row[1].matches(of: /`([^`]+)`/).map { String($0.output.1) }
       }
       expectEqual(Set(listed).subtracting(met), [], "\(command)")
     }
+  }
+
+  private static func names(_ command: String, in cell: String) -> Bool {
+    cell.split(whereSeparator: { ", ".contains($0) }).contains { $0 == "all" || $0 == command }
   }
 
   /// What is set is read again.
@@ -219,8 +226,8 @@ import Testing
         String($0.split(separator: " ")[1])
       }
     }
-    try expectEqual(
-      stage.cuejack("set", "cuejack-fx", "add=eg-amp:gain=3", "bypass/2=on").status, 0)
+    try expectEqual(stage.cuejack("set", "cuejack-fx", "add=eg-amp:gain=3").status, 0)
+    try expectEqual(stage.cuejack("set", "cuejack-fx", "bypass/eg-amp-2=on").status, 0)
     try expectEqual(ids(), ["eg-amp", "eg-amp-2"])
     try expectEqual(stage.cuejack("set", "cuejack-fx", "place/eg-amp-2=1").status, 0)
     try expectEqual(ids(), ["eg-amp-2", "eg-amp"])
