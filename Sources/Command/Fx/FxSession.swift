@@ -76,7 +76,7 @@ struct FxSession {
   /// Starts remote control; nil if there is none.
   private func remote(_ keys: FxKeys, _ chain: ChainControls) -> CommandRemote? {
     let (device, graph) = (client.device, client.chain.graph)
-    let begin = graph.framesRun
+    let (begin, isolation) = (graph.framesRun, command.isolation)
     return CommandRemote(
       command.remote,
       RemoteReport.Origin(
@@ -95,7 +95,7 @@ struct FxSession {
           "gain", range: CommandControl.gains, unit: "dB", "the gain of the output",
           { .float(Float(keys.gain)) }, { try keys.setGain($0.decimal) }),
         .flag("mute", "whether the output is silent", { keys.isMuted }, { try keys.setMuted($0) }),
-      ] + CommandControl.client(device, quit: keys.quit) + chain.all(isEditable: true)
+      ] + CommandControl.client(device, quit: keys.quit) + chain.all { isolation.marking([$0])[0] }
     }
   }
 

@@ -26,7 +26,7 @@ struct PlayControls {
   /// All addresses, on the device of the first file.
   func all(on device: Device) -> [CommandControl] {
     motion(on: device) + sound + CommandControl.client(device, quit: keys.quit)
-      + players.indices.flatMap(track) + (chain?.all(isEditable: false) ?? [])
+      + players.indices.flatMap(track) + (chain?.all() ?? [])
   }
 
   private func motion(on device: Device) -> [CommandControl] {

@@ -39,22 +39,23 @@ final class ChainControls {
 
   /// All addresses of the chain.
   ///
-  /// - Parameter isEditable: Whether plugins can be added, removed and moved.
-  func all(isEditable: Bool) -> [CommandControl] {
+  /// - Parameter marking: Marks a plugin that is added as isolated if it is to be; nil if plugins cannot be added,
+  ///   removed and moved.
+  func all(marking: ((PluginOption) -> PluginOption)? = nil) -> [CommandControl] {
     let chain = chain
     var controls: [CommandControl] = [
       .flag(
         "bypass", "whether all plugins are bypassed", { chain.isBypassed },
         { try chain.setBypassed($0) })
     ]
-    if isEditable {
+    if let marking {
       controls.append(
         .action("add", types: "s", "add a plugin at the end, given as for --plugin") {
-          try self.add($0[0].text ?? "")
+          try self.add($0[0].text ?? "", marking)
         })
     }
     return controls
-      + plugins.indices.flatMap { ofPlugin($0) + (isEditable ? edits(ofPlugin: $0) : []) }
+      + plugins.indices.flatMap { ofPlugin($0) + (marking == nil ? [] : edits(ofPlugin: $0)) }
   }
 
   private func ofPlugin(_ index: Int) -> [CommandControl] {
@@ -114,12 +115,12 @@ final class ChainControls {
     ]
   }
 
-  private func add(_ text: String) throws {
-    guard let option = PluginOption(argument: text) else {
+  private func add(_ text: String, _ marking: (PluginOption) -> PluginOption) throws {
+    guard let option = PluginOption(argument: text).map(marking) else {
       throw Refusal("“\(text)” is no PLUGIN, PLUGIN#PRESET or PLUGIN:SYMBOL=VALUE")
     }
     try telling { () throws(HostError) in
-      let choice = try PluginChoice(option.plugin, values: option.values, in: world)
+      let choice = try option.choice(in: world)
       try chain.insert(choice, at: plugins.count)
       plugins.append(plugin(choice))
     }

@@ -300,10 +300,10 @@ package final class RecordingParts: RecordingOutput {
       let number = names.nextNumber(at: time)
       state.withLock { $0.number = number }
     }
-    // A name without a number is that of the file before.
-    let isReplacing =
-      options.isReplacing && (names.hasNumber || state.withLock { $0.completed == 0 })
-    var tries = 1
+    let completed = state.withLock { $0.completed }
+    // A name without a number may be that of a file before.
+    let isReplacing = options.isReplacing && (names.hasNumber || completed == 0)
+    var tries = names.hasNumber || names.hasTime ? 1 : 1 + completed
     while true {
       let wanted = names.path(number: state.withLock { $0.number }, at: time)
       let path = tries == 1 || names.hasNumber ? wanted : Self.numbered(wanted, tries)

@@ -126,7 +126,7 @@ import Testing
     expectEqual(list.status, 1)
     expectTrue(
       list.errors.contains(
-        "“deck” on the JACK server “none”: process \(first.child.processIdentifier)"))
+        "“deck” on the JACK server “none”: session, process \(first.child.processIdentifier)"))
     expectTrue(
       list.errors.contains(
         "cuejack: several sessions or commands are running: name the client of one"))

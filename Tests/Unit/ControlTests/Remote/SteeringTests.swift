@@ -19,7 +19,9 @@ import Testing
       folder = try makeTemporaryFolder()
       server = try JackDaemon(rate: 48000, period: 256)
       environment = ["LV2_PATH": "/usr/lib/lv2", "XDG_RUNTIME_DIR": folder.path]
-        .merging(["XDG_CACHE_HOME": folder.path, "JACK_DEFAULT_SERVER": server.name]) { $1 }
+        .merging([
+          "XDG_CACHE_HOME": folder.path, "JACK_DEFAULT_SERVER": server.name, "TMPDIR": folder.path,
+        ]) { $1 }
     }
 
     deinit {
@@ -199,6 +201,11 @@ import Testing
     try startAll(stage)
     for command in ["play", "fx", "record"] {
       let client = try stage.client(of: "cuejack-\(command)")
+      if command != "record" {
+        let preset = command == "fx" ? "preset/2" : "preset/1"
+        try client.send(OSCMessage("/cuejack/\(preset)", .string("tremolo")))
+        try expectEqual(value(preset, client), .string("Tremolo"))
+      }
       for node in try client.nodes() where node.kind == .parameter && !"si".contains(node.types) {
         let old = try require(try client.values(of: node.address).first?.arguments.first)
         let new: OSCValue

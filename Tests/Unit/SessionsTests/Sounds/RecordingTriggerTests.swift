@@ -220,6 +220,7 @@ import Testing
       try rig.run(frames: 30_000)
       let paths = try rig.finish()
       expectEqual(paths.map { fileName($0) }, ["a.wav", "a-2.wav"])
+      expectEqual(rig.messages.lines, [])
       try expect(paths, 0..<60_000)
     }
   }
