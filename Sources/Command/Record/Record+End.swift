@@ -18,8 +18,8 @@ extension Record {
     for recording in recordings {
       do throws(SoundFileError) {
         let path = recording.path
-        guard let writer = recording.writer else { continue }
         try recording.finish()
+        guard let writer = recording.writer else { continue }
         tell(
           RecordingParts.Part(
             path: path, frames: writer.frames, firstFrame: recording.partStart,
@@ -45,6 +45,8 @@ extension Record {
       }
       let old = recording.holdsOldFile ? "; the old file is as it was" : ""
       Screen.shared.say("\(recording.path): nothing was recorded\(old)")
+      // The queue of a server that is gone may keep the recording for longer than the process lives.
+      try? recording.finish()
       if recorder.hasFailed { throw ExitCode.failure }
       if let signal { throw ExitCode(128 + signal) }
       return

@@ -385,8 +385,12 @@ package final class RecordingParts: RecordingOutput {
     options.onPart(part)
   }
 
-  /// Completes and closes the current file, at the end of the recording.
-  package func finish() throws(SoundFileError) { try complete(upTo: .max) }
+  /// Completes and closes the current file, at the end of the recording. A path that is reserved for no frames is free
+  /// again.
+  package func finish() throws(SoundFileError) {
+    state.withLock { $0.claimed = nil }
+    try complete(upTo: .max)
+  }
 
   /// Writes the markers of the current file, and completes and closes it.
   ///
