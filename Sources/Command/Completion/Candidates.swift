@@ -97,14 +97,20 @@ extension CompletionKind {
   }
 
   /// JACK clients of running sessions.
-  static var sessionClients: CompletionKind {
+  static var sessionClients: CompletionKind { remoteClients([.session]) }
+
+  /// JACK clients of what can be controlled.
+  static var remoteClients: CompletionKind { remoteClients(RemoteReport.Command.allCases) }
+
+  private static func remoteClients(_ commands: [RemoteReport.Command]) -> CompletionKind {
     candidates { line in
-      Candidates.sessions(on: line).map { Candidate($0.client, $0.path) }
+      Candidates.remotes(on: line).filter { commands.contains($0.command) }
+        .map { Candidate($0.client, "\($0.command.rawValue) \($0.path)") }
     }
   }
 
-  /// The targets of `cuejack set`, in the session that the line names.
-  static var sessionTargets: CompletionKind {
+  /// The targets of `cuejack set`, in the session or command that the line names.
+  static var remoteTargets: CompletionKind {
     candidates { line in
       Candidates.nodes(on: line).compactMap { node in
         guard node.kind == .action || node.kind == .parameter else { return nil }
@@ -114,8 +120,8 @@ extension CompletionKind {
     }
   }
 
-  /// The OSC addresses of the session that the line names.
-  static var sessionAddresses: CompletionKind {
+  /// The OSC addresses of the session or command that the line names.
+  static var remoteAddresses: CompletionKind {
     candidates { line in Candidates.nodes(on: line).map { Candidate($0.address, $0.summary) } }
   }
 
@@ -197,18 +203,18 @@ enum Candidates {
     plugin.ports.filter { $0.kind == .control && $0.direction == .input }
   }
 
-  /// Returns the running sessions on the server that the line names.
-  static func sessions(on line: CompletionLine) -> [SessionReport] {
+  /// Returns what runs and can be controlled on the server that the line names.
+  static func remotes(on line: CompletionLine) -> [RemoteReport] {
     let servers = line.values(of: "--server")
-    return RunningSessions().reports.filter { servers.isEmpty || servers.contains($0.server) }
+    return RunningRemotes().reports.filter { servers.isEmpty || servers.contains($0.server) }
   }
 
-  /// Returns what the session offers whose client is among the line's words, or the only session.
+  /// Returns what the session or command offers whose client is among the line's words, or the only one.
   static func nodes(on line: CompletionLine) -> [RemoteNode] {
-    let sessions = sessions(on: line)
-    let named = sessions.filter { line.words.dropFirst(2).dropLast().contains($0.client) }
-    guard let session = named.first ?? (sessions.count == 1 ? sessions.first : nil),
-      let client = try? RemoteClient(of: OSCAddress(port: session.port))
+    let remotes = remotes(on: line)
+    let named = remotes.filter { line.words.dropFirst(2).dropLast().contains($0.client) }
+    guard let remote = named.first ?? (remotes.count == 1 ? remotes.first : nil),
+      let client = try? RemoteClient(of: OSCAddress(port: remote.port))
     else { return [] }
     return (try? client.nodes()) ?? []
   }

@@ -15,6 +15,7 @@ struct Fx: ParsableCommand {
       period more for each plugin with --isolate. The ports tell it to the server.
 
       On a terminal, keys change the gain (up, down), bypass the plugins (b) and quit (q); ? lists them. \
+      `cuejack set cuejack-fx` and OSC messages change controls, presets, bypasses and the chain itself. \
       `cuejack graph cuejack-fx` shows what runs. If the JACK server goes away, the command waits for it and \
       goes on.
 
@@ -95,6 +96,8 @@ struct Fx: ParsableCommand {
 
   @OptionGroup var server: ServerOption
 
+  @OptionGroup var remote: RemoteOptions
+
   @Option(help: "The name of the JACK client. Default: cuejack-fx.")
   var name: String?
 
@@ -103,7 +106,9 @@ struct Fx: ParsableCommand {
   static let clientName = "cuejack-fx"
 
   func validate() throws {
-    try checkOnce(["--channels", "--seconds", "--name", "--connect-wait", "--soundfont"])
+    try checkOnce(
+      ["--channels", "--seconds", "--name", "--connect-wait", "--soundfont"]
+        + RemoteOptions.singleOptions)
     try check(
       !plugins.isEmpty || soundFont != nil,
       "name a plugin: --plugin URI; `cuejack plugins list` lists them")

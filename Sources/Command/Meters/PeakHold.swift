@@ -1,3 +1,5 @@
+import System
+
 /// The peaks of a file's channels: the latest, those that are held for two seconds, and the greatest so
 /// far. 1 is full scale.
 struct PeakHold {
@@ -18,6 +20,13 @@ struct PeakHold {
   /// The levels for the display.
   var levels: Levels {
     Levels(peaks: latest, held: held, areClipped: clips.map { $0 > 0 })
+  }
+
+  /// Returns the latest peaks in decibels, silence as those of sessions.
+  func peaks(_ channels: Int) -> [Float] {
+    (0..<channels).map { channel in
+      decibels(latest.indices.contains(channel) ? latest[channel] : 0, atLeast: -120)
+    }
   }
 
   /// Takes the peaks since the last call.

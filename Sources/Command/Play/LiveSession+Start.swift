@@ -1,5 +1,6 @@
 import ArgumentParser
 import AudioQueue
+import Control
 import Dispatch
 import Glibc
 import PluginHost
@@ -122,6 +123,19 @@ extension LiveSession {
       // A single player starts at once, but several need a common time in the future.
       return start(players.count == 1 ? chosen.frame : soon, isPast: true)
     }
+  }
+
+  /// Starts remote control; nil if there is none.
+  func remote(_ keys: PlayKeys, _ monitor: PlayMonitor) -> CommandRemote? {
+    guard let device = pluginClient?.device ?? players[0].queue.runningDevice else { return nil }
+    let chain = pluginClient.map { client in client.controls }
+    let controls = PlayControls(keys, players, monitor, chain)
+    return CommandRemote(
+      command.remote,
+      RemoteReport.Origin(
+        .play, client: device.client.name, server: device.client.serverName,
+        path: players[0].file.path), awake, layout: { controls.layout }
+    ) { controls.all(on: device) }
   }
 
   /// JACK's transport, for the clients of the players.

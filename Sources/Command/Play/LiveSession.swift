@@ -118,22 +118,54 @@ struct LiveSession {
     for player in players { announce(player, start) }
     pluginClient?.announce()
     if Screen.shared.isJSON { Screen.shared.emit(startedEvent(start)) }
+    let wasHeard = isConnected
+    if !wasHeard {
+      Screen.shared.remark(
+        "the JACK server “\(players[0].queue.statistics.serverName)” has no port that plays sound: nobody hears the "
+          + "files; --no-connect is for that")
+    }
     let keys = PlayKeys(players, start, transport)
-    awaitEnds(keys, monitor)
+    let remote = remote(keys, monitor)
+    awaitEnds(keys, monitor, remote)
+    remote?.end()
     let isCut = !keys.isAskedToQuit && !awaitTail()
     let isOver = keys.isAskedToQuit || players.allSatisfy(\.isOver) && !keys.isPaused
     let stop = isOver && !isCut ? nil : signals.received
     Screen.shared.draw([])
     if isCut, stop == nil { Screen.shared.complain("the tail of the plugins was cut off") }
+    let isHeard = wasHeard || isConnected
     try finish(
-      keys, monitor, isCut: isCut || pluginClient?.chain.hasLostPlugins == true, stoppedBy: stop)
+      keys, monitor, isCut: isCut || pluginClient?.chain.hasLostPlugins == true, isHeard: isHeard,
+      stoppedBy: stop)
+  }
+
+  /// The exit code if no port of the server plays sound.
+  private static let unheard: Int32 = 3
+
+  /// True if a port of a file or of the plugins is connected, or none is to be.
+  private var isConnected: Bool {
+    if command.client.noConnect { return true }
+    if let pluginClient {
+      return pluginClient.chain.portNames.contains {
+        !pluginClient.device.client.connections(of: $0).isEmpty
+      }
+    }
+    return players.contains { player in
+      let client = player.queue.runningDevice?.client
+      return player.queue.statistics.portNames.contains {
+        client?.connections(of: $0).isEmpty == false
+      }
+    }
   }
 
   /// Waits until every file has ended, a signal arrives, or a key ends playing. Shows the progress.
-  private func awaitEnds(_ keys: PlayKeys, _ monitor: PlayMonitor) {
+  private func awaitEnds(
+    _ keys: PlayKeys, _ monitor: PlayMonitor, _ remote: CommandRemote?
+  ) {
     let serverName = players[0].queue.statistics.serverName
     var watch = ServerWatch("playing")
     CommandWait(signals: signals, awake: awake).run {
+      remote?.serve()
       guard !keys.isOver else { return nil }
       watch.note(
         players.filter { !$0.isOver }.compactMap(\.queue.loss).first, server: serverName)
@@ -181,7 +213,7 @@ struct LiveSession {
 
   /// Stops the players, prints summaries, and throws the exit code if it is not 0.
   private func finish(
-    _ keys: PlayKeys, _ monitor: PlayMonitor, isCut: Bool, stoppedBy signal: CInt?
+    _ keys: PlayKeys, _ monitor: PlayMonitor, isCut: Bool, isHeard: Bool, stoppedBy signal: CInt?
   ) throws {
     keys.settleStart()
     let start = keys.start
@@ -220,7 +252,7 @@ struct LiveSession {
       Screen.shared.remark(
         "frame \(start.frame) was past; playing started on frame \(begin + start.latency)")
     }
-    let code = signal.map { 128 + $0 } ?? (failed ? 1 : 0)
+    let code = signal.map { 128 + $0 } ?? (failed ? 1 : isHeard ? 0 : Self.unheard)
     Screen.shared.emit(
       FinishedEvent(
         exitCode: code,

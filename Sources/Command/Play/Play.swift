@@ -28,14 +28,15 @@ struct Play: ParsableCommand {
       take.wav@gain=-6dB,pan=-1,start=1:30,at=+2. There are \(ItemOptions.keys.joined(separator: ", ")).
 
       On a terminal, keys pause (space), move (arrow keys, n, p), change the gain, mute, solo, loop and quit; \
-      ? lists them.
+      ? lists them. `cuejack set CLIENT` does the same and more from another terminal, and OSC messages do: \
+      `cuejack osc CLIENT` lists them.
 
       Nothing plays unless every file can be opened. If a file turns out to be damaged while it plays, \
       the others play on. If the JACK server goes away, the command waits for it and goes on with the \
       next frame.
 
-      The exit code is 0 if every frame was played, 1 if something failed or frames were not heard, 64 \
-      for wrong usage, and 130, 143 or 129 if SIGINT (Control-C), SIGTERM or SIGHUP stopped the command.
+      The exit code is 0 if every frame was played, 1 if something failed or frames were not heard, 3 if the \
+      server has no ports that play sound and --no-connect is not given, 64 for wrong usage, and 130, 143 or 129 if SIGINT (Control-C), SIGTERM or SIGHUP stopped the command.
       """
         + examples(
           "cuejack play drums.wav bass.aiff                # both from one frame",
@@ -142,6 +143,8 @@ struct Play: ParsableCommand {
 
   @OptionGroup var report: ReportOptions
 
+  @OptionGroup var remote: RemoteOptions
+
   @OptionGroup var rendering: RenderOptions
 
   @Option(
@@ -201,7 +204,8 @@ struct Play: ParsableCommand {
 
   func validate() throws {
     try checkOnce(
-      Self.singleOptions + ClientOptions.singleOptions, same: ["--gain": "--volume"],
+      Self.singleOptions + ClientOptions.singleOptions + RemoteOptions.singleOptions,
+      same: ["--gain": "--volume"],
       hint: "; for one file, give it behind the file: take.wav@gain=-6dB")
     try check(
       !files.isEmpty || midi != nil && rendering.path != nil,
@@ -237,11 +241,12 @@ struct Play: ParsableCommand {
         rendering.path == nil || !settings.loop || client.seconds != nil,
         "--render needs an end: give --seconds with --loop")
     }
-    let playsOnly = [
-      ("--at", client.at != nil), ("--transport", transport),
-      ("--server", client.server.name != nil),
-      ("--connect", !client.connect.isEmpty), ("--no-connect", client.noConnect),
-    ]
+    let playsOnly =
+      [
+        ("--at", client.at != nil), ("--transport", transport),
+        ("--server", client.server.name != nil),
+        ("--connect", !client.connect.isEmpty), ("--no-connect", client.noConnect),
+      ] + (remote.given.map { [($0, true)] } ?? [])
     for (option, isGiven) in playsOnly where isGiven {
       try check(
         rendering.path == nil, "--render needs no server: \(option) makes no sense with it")

@@ -20,12 +20,15 @@ final class PlayKeys {
   private var origin = 0.0
   /// Position of the pause; nil while playing.
   private var pausedAt: Double?
-  /// Gain of all files in decibels.
-  private var gain = 0
+  /// Gain of all files in decibels, and whether they are silent.
+  private(set) var gain = 0.0
+  private(set) var isMuted = false
+  /// Gain of each file in decibels, beside that of its options.
+  private var gains: [Double]
   private var selected = 0
-  private var muted: Set<Int> = []
-  private var solo: Set<Int> = []
-  private var isLooping: Bool
+  private(set) var muted: Set<Int> = []
+  private(set) var solo: Set<Int> = []
+  private(set) var isLooping: Bool
   /// True if q was pressed.
   private(set) var isAskedToQuit = false
   /// Frames that each player played in runs that a key ended.
@@ -35,7 +38,7 @@ final class PlayKeys {
   /// True if a key began another run, so that the players' begins say nothing about the first one.
   private(set) var hasMoved = false
 
-  private static let gains = -60...24
+  private static let keyGains = -60.0...24.0
   static let help = [
     "space  pause, go on               left, right  5 seconds; with shift, 60",
     "up, down  gain by 1 dB            n, p  next and previous file",
@@ -52,6 +55,7 @@ final class PlayKeys {
     pausedAt = transport == nil ? nil : 0
     latency = start.latency
     played = players.map { _ in 0 }
+    gains = players.map { _ in 0 }
     isLooping = players.allSatisfy { $0.clip.frames == nil }
   }
 
@@ -63,14 +67,29 @@ final class PlayKeys {
     isAskedToQuit || (transport == nil || hasBegun) && !isPaused && players.allSatisfy(\.isOver)
   }
 
-  /// Seconds from the common start.
-  private var position: Double {
-    if let pausedAt { return pausedAt }
-    let frames = players.compactMap { $0.queue.deviceTime?.frame }.max().map {
-      $0 - start.queueFrame
+  /// The position of the files, which any thread can read: that of the pause, or that which goes on with device time.
+  struct Clock: Sendable {
+    fileprivate let players: [FilePlayer]
+    fileprivate let pausedAt: Double?
+    fileprivate let origin: Double
+    fileprivate let begin: Int64
+    fileprivate let sampleRate: Double
+
+    /// Seconds from the common start.
+    var position: Double {
+      if let pausedAt { return pausedAt }
+      let frames = players.compactMap { $0.queue.deviceTime?.frame }.max().map { $0 - begin }
+      return origin + max(0, Double(frames ?? 0) / sampleRate)
     }
-    return origin + max(0, Double(frames ?? 0) / start.sampleRate)
   }
+  var clock: Clock {
+    Clock(
+      players: players, pausedAt: pausedAt, origin: origin, begin: start.queueFrame,
+      sampleRate: start.sampleRate)
+  }
+
+  /// Seconds from the common start.
+  private var position: Double { clock.position }
 
   /// Carries out a key. Blocks while sound is prepared.
   func press(_ key: KeyReader.Key) {
@@ -79,8 +98,8 @@ final class PlayKeys {
     case .right: move(to: position + 5)
     case .shiftLeft: move(to: position - 60)
     case .shiftRight: move(to: position + 60)
-    case .up: setGain(gain + 1)
-    case .down: setGain(gain - 1)
+    case .up: setGain(min(gain + 1, Self.keyGains.upperBound))
+    case .down: setGain(max(gain - 1, Self.keyGains.lowerBound))
     case .character(let character): press(character)
     }
   }
@@ -88,54 +107,99 @@ final class PlayKeys {
   private func press(_ character: Character) {
     switch character {
     case " ":
-      if let transport {
-        transport.toggle()
-      } else if let pausedAt {
-        begin(at: pausedAt)
-      } else {
-        pause()
-      }
-    case "n": step(1)
-    case "p": step(-1)
+      telling { try toggle() }
+    case "n": next(1)
+    case "p": next(-1)
     case "m": toggle(\.muted)
     case "s": toggle(\.solo)
-    case "l":
-      isLooping.toggle()
-      for player in players { player.setLooping(isLooping) }
-    case "q": isAskedToQuit = true
+    case "l": setLooping(!isLooping)
+    case "q": quit()
     case "?": for line in Self.help { Screen.shared.say(line) }
     default: break
     }
   }
 
-  private func setGain(_ decibels: Int) {
-    gain = min(max(decibels, Self.gains.lowerBound), Self.gains.upperBound)
+  /// Runs `body`, and prints its error.
+  private func telling(_ body: () throws -> Void) {
+    do { try body() } catch { Screen.shared.complain("\(error)") }
+  }
+
+  func quit() { isAskedToQuit = true }
+
+  func setLooping(_ loops: Bool) {
+    isLooping = loops
+    for player in players { player.setLooping(loops) }
+  }
+
+  // MARK: Gains
+
+  /// Sets the gain of all files in decibels.
+  func setGain(_ decibels: Double) {
+    gain = decibels
+    applyGains()
+  }
+
+  func setMuted(_ isMuted: Bool) {
+    self.isMuted = isMuted
+    applyGains()
+  }
+
+  /// The gain of a file in decibels, that of its options included.
+  func gain(ofFile index: Int) -> Double {
+    gains[index] + (decibels(Double(players[index].clip.volume)) ?? CommandControl.gains.lowerBound)
+  }
+
+  func setGain(_ decibels: Double, ofFile index: Int) throws {
+    guard players[index].clip.volume > 0 else {
+      throw Refusal("the option --gain has silenced the file")
+    }
+    gains[index] += decibels - gain(ofFile: index)
+    applyGains()
+  }
+
+  func setMuted(_ isMuted: Bool, file index: Int) { set(\.muted, isMuted, index) }
+  func setSolo(_ isSolo: Bool, file index: Int) { set(\.solo, isSolo, index) }
+
+  private func set(
+    _ set: ReferenceWritableKeyPath<PlayKeys, Set<Int>>, _ isMember: Bool, _ index: Int
+  ) {
+    if isMember {
+      self[keyPath: set].insert(index)
+    } else {
+      self[keyPath: set].remove(index)
+    }
     applyGains()
   }
 
   private func toggle(_ set: ReferenceWritableKeyPath<PlayKeys, Set<Int>>) {
-    if self[keyPath: set].remove(selected) == nil { self[keyPath: set].insert(selected) }
-    applyGains()
+    self.set(set, !self[keyPath: set].contains(selected), selected)
   }
 
   private func applyGains() {
-    let factor = System.factor(decibels: Double(gain))
     for (index, player) in players.enumerated() {
-      player.queue.setOutputGain(isHeard(index) ? factor : 0)
+      player.queue.setOutputGain(isHeard(index) ? factor(decibels: gain + gains[index]) : 0)
     }
   }
 
   private func isHeard(_ index: Int) -> Bool {
-    !muted.contains(index) && (solo.isEmpty || solo.contains(index))
+    !isMuted && !muted.contains(index) && (solo.isEmpty || solo.contains(index))
   }
 
   /// Moves to the next or previous file of a sequence. Of files that play together, it selects another
   /// one for m and s.
-  private func step(_ direction: Int) {
+  private func next(_ direction: Int) {
+    if players.allSatisfy({ $0.row == nil }) {
+      selected = (selected + direction + players.count) % players.count
+    } else {
+      telling { try step(direction) }
+    }
+  }
+
+  /// Moves to the next or previous file of a sequence.
+  func step(_ direction: Int) throws {
     let index = players[selected].row == nil ? players.firstIndex { $0.row != nil } : selected
     guard let index, let row = players[index].row else {
-      selected = (selected + direction + players.count) % players.count
-      return
+      throw Refusal("the files play together, and none follows another")
     }
     let player = players[index]
     let rate = player.file.format.sampleRate * player.clip.rate
@@ -147,29 +211,107 @@ final class PlayKeys {
       player.clip.frames == nil && length > 0 ? (passed / length).rounded(.down) * length : 0
     let starts = row.starts.map { round + Double($0) / rate }
     if direction > 0 {
-      if let next = starts.first(where: { $0 > passed + 0.001 }) { move(to: delay + next) }
+      guard let next = starts.first(where: { $0 > passed + 0.001 }) else {
+        throw Refusal("this is the last file")
+      }
+      try locate(to: delay + next)
     } else {
       // Shortly after a file's beginning, the file before is meant.
       let now = starts.lastIndex { $0 <= passed } ?? 0
       let isEarly = passed - starts[now] < 2
-      move(to: delay + starts[isEarly ? max(0, now - 1) : now])
+      try locate(to: delay + starts[isEarly ? max(0, now - 1) : now])
     }
   }
 
-  private func pause() {
+  // MARK: Motion
+
+  /// The state in one word.
+  var motion: String {
+    if isPaused { return position > 0 ? "paused" : "stopped" }
+    return players.allSatisfy { $0.queue.statistics.beganAt == nil } ? "waiting" : "playing"
+  }
+
+  /// Pauses, or goes on.
+  func toggle() throws {
+    if let transport {
+      transport.roll(!transport.isRolling)
+    } else if isPaused {
+      try play()
+    } else {
+      try pause()
+    }
+  }
+
+  /// Goes on from the position of the pause.
+  ///
+  /// - Parameter frame: The device frame at which the position is heard; nil for as soon as possible.
+  func play(at frame: Int64? = nil) throws {
+    if let transport {
+      if frame != nil { throw Refusal("JACK's transport starts the files") }
+      return transport.roll(true)
+    }
+    guard let pausedAt else {
+      if frame != nil { throw Refusal("the files play already: stop or pause them first") }
+      return
+    }
+    if let frame, let device = players[0].queue.runningDevice, frame - latency <= device.now {
+      throw Refusal("the frame \(frame) has passed")
+    }
+    try run(at: pausedAt, frame: frame)
+  }
+
+  /// Pauses, and goes to the beginning.
+  func stop() throws {
+    if let transport {
+      transport.roll(false)
+      return transport.locate(to: 0)
+    }
+    try pause()
+    pausedAt = 0
+  }
+
+  private func pause() throws {
     let position = position
-    guard let device = players[0].queue.runningDevice, !device.isLost else { return }
+    guard let device = players[0].queue.runningDevice, !device.isLost else {
+      throw Refusal("the JACK server is gone")
+    }
+    if isPaused { return }
     pausedAt = position
     halt()
   }
 
   /// Moves to a position, and goes on there unless playing is paused.
-  private func move(to seconds: Double) {
+  func locate(to seconds: Double) throws {
     let seconds = max(0, seconds)
     if let transport {
       return transport.locate(to: Int64(held: (seconds * start.sampleRate).rounded()))
     }
-    if pausedAt != nil { pausedAt = seconds } else { begin(at: seconds) }
+    if pausedAt != nil { pausedAt = seconds } else { try run(at: seconds) }
+  }
+
+  /// Moves by a time.
+  func move(by seconds: Double) throws { try locate(to: position + seconds) }
+
+  private func move(to seconds: Double) { telling { try locate(to: seconds) } }
+
+  /// The speed and the pitch of all files; nil if they differ, if a file starts later than others, or if the
+  /// transport says where the files are.
+  var speed: (rate: Double, cents: Double)? {
+    let clips = players.map(\.clip)
+    let isCommon = clips.allSatisfy {
+      $0.delay == 0 && $0.rate == clips[0].rate && $0.cents == clips[0].cents
+    }
+    return isCommon && transport == nil ? (clips[0].rate, clips[0].cents) : nil
+  }
+
+  /// Changes speed and pitch: the files go on from the sound that they have reached.
+  func setSpeed(rate: Double? = nil, cents: Double? = nil) throws {
+    guard let speed else { return }
+    let (rate, cents) = (rate ?? speed.rate, cents ?? speed.cents)
+    let position = position * speed.rate / rate
+    halt()
+    for player in players { try player.setSpeed(rate: rate, cents: cents) }
+    if pausedAt == nil { try run(at: position) } else { pausedAt = position }
   }
 
   /// Ends the present run of all players.
@@ -233,10 +375,15 @@ final class PlayKeys {
     transport.answer()
   }
 
+  /// Plays all files from a position, starting on one frame, and prints an error.
+  private func begin(at seconds: Double, frame: Int64) {
+    telling { try run(at: seconds, frame: frame) }
+  }
+
   /// Plays all files from a position, starting on one frame.
   ///
   /// - Parameter wanted: The device frame at which the position is heard; nil for as soon as possible.
-  private func begin(at seconds: Double, frame wanted: Int64? = nil) {
+  private func run(at seconds: Double, frame wanted: Int64? = nil) throws {
     halt()
     hasBegun = false
     do throws(QueueError) {
@@ -267,7 +414,7 @@ final class PlayKeys {
       }
       if isLate { Screen.shared.remark("a file cannot be read at this position") }
     } catch {
-      Screen.shared.complain("cannot go on here: \(error)")
+      throw Refusal("cannot go on here: \(error)")
     }
   }
 
@@ -277,12 +424,13 @@ final class PlayKeys {
   var state: String? {
     var words: [String] = []
     if isPaused { words.append("paused") }
-    if gain != 0 { words.append("gain \(gain > 0 ? "+" : "")\(gain) dB") }
+    if gain != 0 { words.append("gain \(gain > 0 ? "+" : "")\(plain(gain)) dB") }
+    if isMuted { words.append("muted") }
     if isLooping { words.append("loop") }
     if !muted.isEmpty || !solo.isEmpty || selected > 0 {
       words.append("file \(selected + 1): \(printable(fileName(players[selected].file.path)))")
     }
-    if muted.contains(selected) { words.append("muted") }
+    if muted.contains(selected), !isMuted { words.append("muted") }
     if solo.contains(selected) { words.append("solo") }
     return words.isEmpty ? nil : words.joined(separator: "  ")
   }

@@ -91,6 +91,9 @@ final class PlayMonitor {
 
   // MARK: What is told
 
+  /// The latest peak of each channel of a player in decibels.
+  func peaks(ofPlayer index: Int, channels: Int) -> [Float] { holds[index].peaks(channels) }
+
   /// Levels of a player for the display.
   func levels(ofPlayer index: Int) -> Levels { holds[index].levels }
 

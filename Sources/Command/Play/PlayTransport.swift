@@ -90,13 +90,12 @@ final class PlayTransport {
       promise.number, rollingAt: promise.frame, periodFrames: device.periodFrames)
   }
 
+  /// True while it rolls.
+  var isRolling: Bool { device.transport?.isRolling == true }
+
   /// Starts or stops the transport, for all its clients.
-  func toggle() {
-    if device.transport?.isRolling == true {
-      device.client.stopTransport()
-    } else {
-      device.client.startTransport()
-    }
+  func roll(_ rolls: Bool) {
+    if rolls { device.client.startTransport() } else { device.client.stopTransport() }
   }
 
   /// Moves the transport, for all its clients.

@@ -27,12 +27,7 @@ struct ChosenPlugins {
         choice.soundFont = soundFont
         choices.append(choice)
       }
-      for option in options {
-        var choice = try PluginChoice(option.plugin, values: option.values, in: world)
-        choice.isIsolated = option.isIsolated
-        choice.isTrusted = option.isTrusted
-        choices.append(choice)
-      }
+      for option in options { choices.append(try option.choice(in: world)) }
       self.choices = choices
     } catch {
       Screen.shared.complain(world.words(for: error))

@@ -20,6 +20,9 @@ struct PluginClient {
 
   let device: Device
   let chain: PluginChain
+  private let chosen: ChosenPlugins
+  /// The client's name for patchbays.
+  let title: String
   /// Names of the audio input ports.
   let inputNames: [String]
   /// The connections of each output port, and of each input port.
@@ -46,6 +49,8 @@ struct PluginClient {
       Screen.shared.complain("\(error)")
       throw ExitCode.failure
     }
+    chosen = plugins
+    self.title = title
     inputNames = (0..<inputs).map { "in_\($0 + 1)" }
     do {
       chain = try PluginChain(
@@ -61,7 +66,7 @@ struct PluginClient {
         try chain.graph.connect(source, to: chain.entrance)
       }
       try chain.graph.run(on: device)
-      show(title)
+      show()
       self.connections = try connect(chain.portNames, .output, connections.outputs)
       inputConnections = try connect(inputNames, .input, connections.inputs)
       try connectMIDI(controllers)
@@ -82,7 +87,7 @@ struct PluginClient {
   }
 
   /// Names the client and its ports for patchbays.
-  private func show(_ title: String) {
+  private func show() {
     var ports = ClientAppearance.channels(chain.portNames, of: "mix")
     if !inputNames.isEmpty { ports += ClientAppearance.channels(inputNames, of: "input") }
     for (port, text) in [(chain.midiInput, "MIDI in"), (chain.midiOutput, "MIDI out")] {
@@ -160,6 +165,11 @@ struct PluginClient {
       guard let port else { continue }
       Screen.shared.say("  \(name):\(port) \(arrow) \(listed(others))")
     }
+  }
+
+  /// The addresses of the plugins for remote control.
+  var controls: ChainControls {
+    ChainControls(chain, chosen, sampleRate: device.client.sampleRate)
   }
 
   /// Adds a source for a file to the graph, and returns the ports for its channels.

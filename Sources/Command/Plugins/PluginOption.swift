@@ -29,6 +29,14 @@ struct PluginOption: ExpressibleByArgument {
     return ([plugin] + starts).contains { (try? names.uri(named: $0)) == wanted }
   }
 
+  /// Returns the plugin among the installed ones, with its settings.
+  func choice(in world: World) throws(HostError) -> PluginChoice {
+    var choice = try PluginChoice(plugin, values: values, in: world)
+    choice.isIsolated = isIsolated
+    choice.isTrusted = isTrusted
+    return choice
+  }
+
   init?(argument: String) {
     guard
       let parts = argument.wholeMatch(

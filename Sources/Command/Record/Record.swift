@@ -1,6 +1,7 @@
 import ArgumentParser
 import AudioQueue
 import Codecs
+import Control
 import Dispatch
 import Files
 import Glibc
@@ -28,7 +29,7 @@ struct Record: ParsableCommand {
 
       On a terminal, space pauses and goes on, m sets a marker in files that have markers, and q ends the \
       recording; ? lists the keys. With --pre-roll, --start-on-sound or --transport, the first space starts \
-      the recording.
+      the recording. `cuejack set CLIENT` and OSC messages do the same and more.
 
       Inputs that are not connected, lose their connections, or carry nothing but zeros for \
       \(InputWatch.patience) seconds are reported, once, and so is the end of that. The recording goes on.
@@ -54,6 +55,8 @@ struct Record: ParsableCommand {
           "cuejack record take-%n.wav                       # take-001.wav, then take-002.wav",
           "cuejack record %Y%m%d-%H%M%S.wav --split 1h",
           "cuejack record take-%n.wav --start-on-sound -50dB --pre-roll 2",
+          "cuejack record take-%n.wav --start-on-sound -50dB --stop-on-silence -50dB,3 --again",
+          "cuejack record take-%n.wav --again --pre-roll 1 --on-close 'rclone copyto {} box:{}'",
           "cuejack record talk.m4a --bitrate 96k --channels 1",
           "cuejack record notes.mid --midi-in system:midi_capture_1",
           "cuejack record - --to flac | ssh host 'cat >take.flac'"))
@@ -83,17 +86,25 @@ struct Record: ParsableCommand {
 
   @OptionGroup var report: ReportOptions
 
+  @OptionGroup var remote: RemoteOptions
+
   @Flag(help: "Replace an existing file.")
   var force = false
 
   func validate() throws {
     try checkOnce(
-      ClientOptions.singleOptions + TakeOptions.singleOptions
+      ClientOptions.singleOptions + TakeOptions.singleOptions + RemoteOptions.singleOptions
         + ["--to", "--format", "--rate", "--channels", "--bits", "--bitrate"])
     try OutputTarget.checkKind(to)
     try OutputTarget.checkTerminal(file)
     if PipedFile.isPipe(file) {
-      try check(take.split == nil, "--split makes several files: a pipe takes one")
+      let several = [
+        ("--split", take.split != nil), ("--again", take.again),
+        ("--channels-apart", take.channelsApart),
+      ]
+      for (option, isGiven) in several {
+        try check(!isGiven, "\(option) makes several files: a pipe takes one")
+      }
       try check(!report.json || file != "-", "--json and - both need standard output")
     } else {
       try check(to == nil, "--to is for - and other pipes")
@@ -103,14 +114,18 @@ struct Record: ParsableCommand {
     guard isMIDI else {
       return try check(midiInputs.isEmpty, "--midi-in is for MIDI files, such as notes.mid")
     }
-    let others = [
-      ("--at", client.at != nil), ("--connect", !client.connect.isEmpty),
-      ("--no-connect", client.noConnect), ("--split", take.split != nil),
-      ("--pre-roll", take.preRoll != nil), ("--start-on-sound", take.startOnSound != nil),
-      ("--transport", take.transport), ("--format", coding.format != nil),
-      ("--rate", coding.rate != nil), ("--channels", coding.channels != nil),
-      ("--bits", coding.bits != nil), ("--bitrate", coding.bitrate != nil),
-    ]
+    let others =
+      [
+        ("--at", client.at != nil), ("--connect", !client.connect.isEmpty),
+        ("--no-connect", client.noConnect), ("--split", take.split != nil),
+        ("--pre-roll", take.preRoll != nil), ("--start-on-sound", take.startOnSound != nil),
+        ("--transport", take.transport), ("--format", coding.format != nil),
+        ("--rate", coding.rate != nil), ("--channels", coding.channels != nil),
+        ("--bits", coding.bits != nil), ("--bitrate", coding.bitrate != nil),
+        ("--stop-on-silence", take.stopOnSilence != nil), ("--gain", take.gain != nil),
+        ("--channels-apart", take.channelsApart), ("--on-open", take.onOpen != nil),
+        ("--on-close", take.onClose != nil),
+      ] + (remote.given.map { [($0, true)] } ?? [])
     for (option, isGiven) in others { try check(!isGiven, "\(option) is not for MIDI files") }
   }
 
@@ -129,7 +144,7 @@ struct Record: ParsableCommand {
       return try MIDIRecording(file, from: midiInputs, client, isReplacing: force).run(
         signals, awake)
     }
-    let names = try take.names(for: file)
+    let names = try take.names(for: take.template(file, channel: 1))
     let (kind, claim) = try telling(signals) { () throws(SoundFileError) in
       let kind = try SoundFormat(
         path: OutputTarget.formatName(file, to), coding, pcm: .pcm(.signedInteger, bits: 24),
@@ -155,6 +170,8 @@ struct Record: ParsableCommand {
       try makeRecorder(kind, found) { awake.signal() }
     }
     defer { recorder.close() }
+    recorder.gain = take.gain?.factor ?? 1
+    let channels = recorder.queue.format.channels
     let rate = recorder.queue.format.sampleRate
     let limit = client.seconds?.frames(at: rate)
     if limit == 0 {
@@ -170,26 +187,37 @@ struct Record: ParsableCommand {
       return try client.at?.start(on: recorder.queue)
     }
     try client.checkStart(on: recorder.queue)
-    let stream = kind.stream(sampleRate: rate, channels: recorder.queue.format.channels)
+    let stream = kind.stream(sampleRate: rate, channels: take.channelsApart ? 1 : channels)
     tellOfRoles(stream, in: kind.container, of: claim.name ?? file)
     let encoding = PacketEncoder.Options(bitRate: coding.bitrate?.bitsPerSecond)
     let latest = LatestPart()
-    let recording = try telling { () throws(SoundFileError) in
-      try RecordingParts(
-        RecordingParts.Options(
-          names, split: split, isReplacing: force, program: programName,
-          onMessage: { Screen.shared.remark($0) },
-          onPart: { part in
-            latest.path = part.path
-            tell(part, at: rate)
-          }
-        ),
-        claim
-      ) { path throws(SoundFileError) in
-        try SoundWriter.Plan(
-          path, container: kind.container, format: stream, encoding: encoding)
+    let commands = FileCommands()
+    let recordings = try (1...(take.channelsApart ? channels : 1)).map { channel in
+      let names = try take.names(for: take.template(file, channel: channel))
+      return try telling { () throws(SoundFileError) in
+        let claim =
+          channel == 1
+          ? claim
+          : try RecordingParts.Claim(names, isSplit: take.split != nil, isReplacing: force)
+        return try RecordingParts(
+          RecordingParts.Options(
+            names, split: split, isReplacing: force, program: programName,
+            onMessage: { Screen.shared.remark($0) },
+            onOpen: { commands.run(take.onOpen, for: $0) },
+            onPart: { part in
+              if channel == 1 { latest.path = part.path }
+              tell(part, at: rate)
+              commands.run(take.onClose, for: part.path)
+            }
+          ),
+          claim
+        ) { path throws(SoundFileError) in
+          try SoundWriter.Plan(
+            path, container: kind.container, format: stream, encoding: encoding)
+        }
       }
     }
+    let recording = recordings[0]
     if let signal = signals.received { throw ExitCode(128 + signal) }
     announce(recorder, recording, start)
     let monitor = RecordMonitor(
@@ -199,18 +227,36 @@ struct Record: ParsableCommand {
     try telling { () throws(QueueError) in
       let deviceRate = try recorder.queue.deviceSampleRate()
       let time = start?.time(sampleRate: deviceRate) ?? .atOnce
+      let output: any RecordingOutput =
+        take.channelsApart ? ChannelFiles(recordings, recorder.queue.format) : recording
       try recorder.start(
-        recording, at: time, limit: limit, trigger: trigger, observer: monitor.meter)
+        output, at: time, limit: limit, trigger: trigger, observer: monitor.meter)
     }
-    if trigger != nil { Screen.shared.say(take.waitingWords(isTerminal: Screen.shared.isTerminal)) }
+    if trigger?.hasBegun == false {
+      Screen.shared.say(take.waitingWords(isTerminal: Screen.shared.isTerminal))
+    }
 
     monitor.emitStart(start)
-    let keys = RecordKeys(recorder, recording, trigger, start)
-    awaitEnd(of: recorder, recording, start, keys, monitor, signals, awake)
+    let keys = RecordKeys(recorder, recordings, trigger, start)
+    let remote = recorder.queue.runningDevice.flatMap { device in
+      let controls = RecordControls(keys: keys, recorder: recorder, monitor: monitor)
+      return CommandRemote(
+        self.remote,
+        RemoteReport.Origin(
+          .record, client: device.client.name, server: device.client.serverName, path: file), awake
+      ) { controls.all(on: device) }
+    }
+    awaitEnd(of: recorder, recording, start, keys, monitor, remote, signals, awake)
+    remote?.end()
     let signal = recorder.isOver || keys.isAskedToQuit ? nil : signals.received
     recorder.stop()
     Screen.shared.draw([])
-    try monitor.emittingEnd { try finish(recorder, recording, monitor, stoppedBy: signal) }
+    defer { commands.waitUntilIdle() }
+    try monitor.emittingEnd {
+      let hasOthers = finishOthers(recordings.dropFirst(), commands)
+      try finish(recorder, recording, monitor, commands, stoppedBy: signal)
+      if !hasOthers { throw ExitCode.failure }
+    }
   }
 
   // MARK: Before recording
@@ -223,10 +269,14 @@ struct Record: ParsableCommand {
       clientName: client.clientName(for: file, usual: "cuejack-record"),
       connections: found.connections)
     let usual = min(found.count ?? 2, PCMFormat.maximumChannels)
-    let channels = coding.channels ?? kind.usableChannels(for: usual)
+    let channels =
+      coding.channels ?? (take.channelsApart ? usual : kind.usableChannels(for: usual))
     func recorder(_ rate: Double) throws(QueueError) -> FileRecorder {
-      try FileRecorder(
-        kind.stream(sampleRate: rate, channels: channels).decoded, options: options,
+      var format = kind.stream(sampleRate: rate, channels: take.channelsApart ? 1 : channels)
+        .decoded
+      format.channels = channels
+      return try FileRecorder(
+        format, options: options,
         server: client.jackServer(for: [file]), onFailure: { Screen.shared.complain($0) },
         onEvent: onEvent)
     }
@@ -279,13 +329,14 @@ struct Record: ParsableCommand {
   /// Waits until the recording is complete, a signal arrives, or a key ends it. Shows the progress.
   private func awaitEnd(
     of recorder: FileRecorder, _ recording: RecordingParts, _ start: ChosenStart?,
-    _ keys: RecordKeys, _ monitor: RecordMonitor,
+    _ keys: RecordKeys, _ monitor: RecordMonitor, _ remote: CommandRemote?,
     _ signals: StopSignals, _ awake: DispatchSemaphore
   ) {
     let serverName = recorder.queue.statistics.serverName
     var watch = ServerWatch("recording")
     var inputs = InputWatch(recorder)
     CommandWait(signals: signals, awake: awake).run {
+      remote?.serve()
       guard !recorder.isOver, !keys.isAskedToQuit, isThere(recording.store) else { return nil }
       watch.note(recorder.queue.loss, server: serverName)
       inputs.look()
@@ -315,108 +366,4 @@ struct Record: ParsableCommand {
       return false
     }
   }
-
-  // MARK: After recording
-
-  /// Completes the file, prints a summary, and throws the exit code if it is not 0.
-  private func finish(
-    _ recorder: FileRecorder, _ recording: RecordingParts, _ monitor: RecordMonitor,
-    stoppedBy signal: CInt?
-  ) throws {
-    guard let writer = recording.writer else {
-      let parts = recording.completedParts
-      if parts > 0 {
-        return try end(recorder, recording, monitor, files: parts, stoppedBy: signal)
-      }
-      let old = recording.holdsOldFile ? "; the old file is as it was" : ""
-      Screen.shared.say("\(recording.path): nothing was recorded\(old)")
-      if recorder.hasFailed { throw ExitCode.failure }
-      if let signal { throw ExitCode(128 + signal) }
-      return
-    }
-    let file = recording.path
-    let isPipe = PipedFile.isPipe(self.file)
-    var failed = recorder.hasFailed
-    do throws(SoundFileError) {
-      try recording.finish()
-    } catch {
-      Screen.shared.complain("\(error)")
-      failed = true
-    }
-    var kept = file
-    switch recording.store.map(RecordingRescue.init) {
-    case .notNeeded?, nil: break
-    case .copied(let path, _)?:
-      Screen.shared.remark("what was recorded is kept in \(path)")
-      kept = path
-      failed = true
-    case .lost?:
-      Screen.shared.complain("\(file): what was recorded could not be kept")
-      throw ExitCode.failure
-    }
-    // If the file could not be completed, only frames that can be read back count.
-    let found = failed && !isPipe ? readableFrames(kept) : writer.frames
-    guard let frames = found, frames > 0 else {
-      if found == 0 || recorder.frames == 0 { recording.store?.remove() }
-      Screen.shared.say("\(file): nothing was recorded")
-      throw ExitCode.failure
-    }
-    let size = (try? recording.byteCount) ?? 0
-    if take.split == nil {
-      Screen.shared.say(
-        "\(kept): \(summary(of: recorder, frames: frames)), \(byteCount(size))\(monitor.words)")
-      monitor.noteEnd(kept, frames: frames, bytes: size)
-    } else {
-      let part = RecordingParts.Part(
-        path: kept, frames: frames, firstFrame: recording.partStart, bytes: size)
-      tell(part, at: recorder.queue.format.sampleRate)
-    }
-    if failed { throw ExitCode.failure }
-    try end(
-      recorder, recording, monitor, files: recording.completedParts + 1, stoppedBy: signal)
-  }
-
-  /// Prints a summary of all files of a recording, and throws the exit code if it is not 0.
-  private func end(
-    _ recorder: FileRecorder, _ recording: RecordingParts, _ monitor: RecordMonitor, files: Int,
-    stoppedBy signal: CInt?
-  ) throws {
-    if take.split != nil {
-      let frames = recording.frames
-      Screen.shared.say(
-        "\(files) file\(files == 1 ? "" : "s"): \(summary(of: recorder, frames: frames))\(monitor.words)"
-      )
-      monitor.noteEnd(monitor.path, frames: frames, bytes: nil)
-    }
-    let hasLosses = recorder.overruns > 0 && recorder.silentFrames > 0
-    if recorder.hasFailed || hasLosses { throw ExitCode.failure }
-    if let signal, client.seconds != nil { throw ExitCode(128 + signal) }
-  }
-
-  private func summary(of recorder: FileRecorder, frames: Int64) -> String {
-    let seconds = Double(frames) / recorder.queue.format.sampleRate
-    let silence =
-      recorder.silentFrames > 0 ? " (\(recorder.silentFrames) frames of silence)" : ""
-    let begin = recorder.firstDeviceFrame.map { " from frame \($0)" } ?? ""
-    return "recorded \(frames) frames (\(exactClock(seconds)))\(begin); "
-      + "overruns: \(recorder.overruns)\(silence)"
-  }
-
-  /// Returns the valid frames of a file; prints an error and returns nil if it cannot be opened.
-  private func readableFrames(_ path: String) -> Int64? {
-    do throws(SoundFileError) {
-      return try MediaFiles.open(path: path).frameCount
-    } catch {
-      Screen.shared.complain("\(error)")
-      return nil
-    }
-  }
-}
-
-/// Tells of a complete file of a recording that goes on, or has ended. Any thread.
-private func tell(_ part: RecordingParts.Part, at rate: Double) {
-  Screen.shared.say(part.words(at: rate))
-  Screen.shared.emit(
-    FileEvent(
-      file: part.path, firstFrame: part.firstFrame, frames: part.frames, bytes: part.bytes))
 }

@@ -7,7 +7,8 @@ import Timeline
 /// The actions of the keys of `cuejack record`. Main thread.
 final class RecordKeys {
   private let recorder: FileRecorder
-  private let recording: RecordingParts
+  private let recordings: [RecordingParts]
+  private var recording: RecordingParts { recordings[0] }
   /// The start that the recording waits for; nil if it waits for none.
   private let trigger: RecordingTrigger?
   /// True if the frame of the start was not known when the recording was announced.
@@ -23,13 +24,13 @@ final class RecordKeys {
 
   /// - Parameter start: The start by `--at`; nil if it was not given.
   init(
-    _ recorder: FileRecorder, _ recording: RecordingParts, _ trigger: RecordingTrigger?,
+    _ recorder: FileRecorder, _ recordings: [RecordingParts], _ trigger: RecordingTrigger?,
     _ start: ChosenStart?
   ) {
     self.recorder = recorder
-    self.recording = recording
+    self.recordings = recordings
     self.trigger = trigger
-    tellsStart = trigger != nil || start.map { $0.exactFrame == nil } ?? false
+    tellsStart = trigger?.hasBegun == false || start.map { $0.exactFrame == nil } ?? false
   }
 
   /// True while the recording waits for its start.
@@ -38,21 +39,67 @@ final class RecordKeys {
   /// Carries out a key.
   func press(_ key: KeyReader.Key) {
     switch key {
-    case .character(" "): if isWaiting { begin() } else { togglePause() }
-    case .character("m"): addMarker()
-    case .character("q"): isAskedToQuit = true
+    case .character(" "): telling { try isWaiting ? begin() : setPaused(!isPaused) }
+    case .character("m"): telling { try addMarker() }
+    case .character("q"): quit()
     case .character("?"): Screen.shared.say(isWaiting ? Self.waitingHelp : Self.help)
     default: break
     }
   }
 
-  /// Starts the recording now.
-  private func begin() {
-    guard let frame = recorder.queue.currentFrame, frame >= 0 else {
-      return Screen.shared.remark("cannot start now: the server runs no cycles yet")
-    }
-    trigger?.begin(at: Int64(held: frame.rounded()))
+  private func telling(_ body: () throws -> Void) {
+    do { try body() } catch { Screen.shared.remark("\(error)") }
   }
+
+  func quit() { isAskedToQuit = true }
+
+  /// Whether sound and the transport start the recording.
+  var isArmed: Bool {
+    get { trigger?.isArmed ?? true }
+    set { trigger?.isArmed = newValue }
+  }
+  /// True if the recording can wait for a start.
+  var canWait: Bool { trigger != nil }
+
+  /// The state in one word.
+  var motion: String { isWaiting ? "waiting" : isPaused ? "paused" : "recording" }
+
+  /// The frame of the run that is recorded now.
+  private func presentFrame() throws -> Int64 {
+    guard let frame = recorder.queue.currentFrame, frame >= 0 else {
+      throw Refusal("the server runs no cycles yet")
+    }
+    return Int64(held: frame.rounded())
+  }
+
+  /// Starts the recording now, or goes on after a pause.
+  func start() throws {
+    if isWaiting { try begin() } else { try setPaused(false) }
+  }
+
+  /// Ends the take. Another one waits for its start if the recording repeats; else the recording ends.
+  func stop() throws {
+    guard let trigger, trigger.repeats else { return quit() }
+    try endTake()
+  }
+
+  /// Ends the take, and lets the next one wait for its start.
+  func endTake() throws {
+    guard let trigger, trigger.repeats else {
+      throw Refusal("a take follows another one with --again only")
+    }
+    guard trigger.end(at: try presentFrame()) else { throw Refusal("no take has begun") }
+  }
+
+  /// Goes on in another file, without a gap.
+  func split() throws {
+    for recording in recordings where !recording.split() {
+      throw Refusal("no file is being written, or it is a pipe")
+    }
+  }
+
+  /// Starts the recording now.
+  private func begin() throws { trigger?.begin(at: try presentFrame()) }
 
   /// Reports the start that the recording has waited for, once.
   func tellStart() {
@@ -61,23 +108,24 @@ final class RecordKeys {
     Screen.shared.say("\(recording.path): records from frame \(frame) on")
   }
 
-  private func togglePause() {
+  func setPaused(_ pauses: Bool) throws {
+    if pauses == isPaused { return }
     do throws(QueueError) {
-      if isPaused { try recorder.resume() } else { try recorder.pause() }
-      isPaused.toggle()
+      if pauses { try recorder.pause() } else { try recorder.resume() }
+      isPaused = pauses
     } catch {
-      Screen.shared.remark("cannot \(isPaused ? "go on" : "pause") now: \(error)")
+      throw Refusal("cannot \(isPaused ? "go on" : "pause") now: \(error)")
     }
   }
 
-  private func addMarker() {
-    guard let frame = recorder.queue.currentFrame, frame >= 0, let first = recorder.firstFrame
-    else {
-      return
+  /// Sets a marker at the frame that is recorded now.
+  func addMarker() throws {
+    guard let origin = recorder.origin, !isWaiting else {
+      throw Refusal("nothing is recorded yet")
     }
-    let position = max(0, Int64(frame) - first)
-    let number = recording.addMarker(at: position)
+    let position = max(0, try presentFrame() - origin)
+    let numbers = recordings.map { $0.addMarker(at: position) }
     let seconds = Double(position) / recorder.queue.format.sampleRate
-    Screen.shared.say("marker \(number) at \(exactClock(seconds))")
+    Screen.shared.say("marker \(numbers[0]) at \(exactClock(seconds))")
   }
 }

@@ -51,7 +51,8 @@ final class RecordMonitor {
 
   /// Takes the latest peaks, and emits events. Call it several times per second.
   func update(_ start: ChosenStart?) {
-    let new = recorder.queue.takePeaks()
+    let gain = recorder.gain
+    let new = recorder.queue.takePeaks().map { $0 * gain }
     let now = HostTime.now
     hold.note(new, clips: meter.clips, at: now)
     peaks = peaks.count == new.count ? zip(peaks, new).map { max($0, $1) } : new
@@ -82,6 +83,9 @@ final class RecordMonitor {
         ClipEvent(file: path, clips: clips, peak: decibels(Double(meter.peak)).map(hundredths)))
     }
   }
+
+  /// The latest peak of each channel in decibels.
+  func peaks(_ channels: Int) -> [Float] { hold.peaks(channels) }
 
   /// The file that is written now, or the latest one if none is.
   var path: String {

@@ -2,6 +2,7 @@ import ArgumentParser
 import Files
 import Glibc
 import Sessions
+import System
 
 /// Options of `cuejack record` for the start of a recording, and for its files.
 struct TakeOptions: ParsableArguments {
@@ -33,9 +34,61 @@ struct TakeOptions: ParsableArguments {
     parsing: .unconditional,
     help: ArgumentHelp(
       "Wait until a sample of any channel exceeds this level, such as -50dB, and start on its frame.",
-      discussion: "Nothing ends the recording when it gets silent again.",
+      discussion: "--stop-on-silence ends the recording when it gets silent again.",
       valueName: "level"))
   var startOnSound: LevelValue?
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "End after this much time without a sample above a level, such as -60dB,2.",
+      discussion: """
+        The file ends with that silence: it has all of the time. A recording that waits for its start does not \
+        end before.
+        """,
+      valueName: "level,time"))
+  var stopOnSilence: SilenceValue?
+
+  @Flag(
+    help: ArgumentHelp(
+      "After the end, wait for the next start, and record to the next file.",
+      discussion: """
+        For --start-on-sound, --pre-roll and --transport; --stop-on-silence, the transport, or `cuejack set \
+        CLIENT stop` end a take. Without %n in the name, the number stands before the extension, as in \
+        take-001.wav. --seconds counts the frames of all files.
+        """))
+  var again = false
+
+  @Flag(
+    help: ArgumentHelp(
+      "Record each channel to a file of its own, as in take-1.wav and take-2.wav.",
+      discussion: "The number of the channel stands before the extension, behind that of %n."))
+  var channelsApart = false
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "The gain of the input: a factor or decibels, as for play. Default: 1.", valueName: "gain"),
+    transform: GainValue.init(parsing:))
+  var gain: GainValue?
+
+  @Option(
+    help: ArgumentHelp(
+      "Run this command for each file that has been opened, with its path.",
+      discussion: """
+        The words are separated by spaces; quotation marks ('…' or "…") and backslashes keep a space in a word. \
+        There is no shell: nothing else has a meaning. {} in a word is the path; without one, the path is the last \
+        word.
+        """, valueName: "command"))
+  var onOpen: FileCommand?
+
+  @Option(
+    help: ArgumentHelp(
+      "Run this command for each file that is complete, with its path.",
+      discussion:
+        "As --on-open. The recording goes on meanwhile, and ends when the commands have ended.",
+      valueName: "command"))
+  var onClose: FileCommand?
 
   @Flag(
     help: ArgumentHelp(
@@ -47,7 +100,10 @@ struct TakeOptions: ParsableArguments {
   var transport = false
 
   /// The options that may be given once.
-  static let singleOptions = ["--split", "--pre-roll", "--start-on-sound"]
+  static let singleOptions = [
+    "--split", "--pre-roll", "--start-on-sound", "--stop-on-silence", "--gain", "--on-open",
+    "--on-close",
+  ]
 
   /// The longest pre-roll in seconds.
   private static let longestPreRoll = 600.0
@@ -68,12 +124,18 @@ struct TakeOptions: ParsableArguments {
     }
     try Command.check(
       client.at == nil || !transport, "--at and --transport exclude each other")
+    try Command.check(
+      !again || waits,
+      "--again is for recordings that wait: --start-on-sound, --transport or --pre-roll")
   }
+
+  /// True if the recording waits for its start.
+  private var waits: Bool { preRoll != nil || startOnSound != nil || transport }
 
   /// Returns the names of the files. Ends the command with a usage error if the template is wrong.
   func names(for file: String) throws -> RecordingNames {
     do throws(RecordingNames.Fault) {
-      return try RecordingNames(file, isSplit: split != nil)
+      return try RecordingNames(file, isSplit: split != nil || again)
     } catch {
       switch error {
       case .unknownConversion(let text):
@@ -99,12 +161,21 @@ struct TakeOptions: ParsableArguments {
     }
   }
 
-  /// Returns the start for which the recording waits; nil if it begins by itself.
+  /// Returns the template of a channel's files, which count from 1.
+  func template(_ file: String, channel: Int) -> String {
+    channelsApart ? "\(file.pathStem)-\(channel)\(file.pathExtension)" : file
+  }
+
+  /// Returns the start for which the recording waits, and the end; nil if the recording begins and ends without them.
   func trigger(at sampleRate: Double) -> RecordingTrigger? {
-    guard preRoll != nil || startOnSound != nil || transport else { return nil }
+    guard waits || stopOnSilence != nil else { return nil }
     return RecordingTrigger(
       preRollFrames: preRoll?.frames(at: sampleRate) ?? 0, threshold: startOnSound?.factor,
-      followsTransport: transport)
+      followsTransport: transport,
+      silence: stopOnSilence.map {
+        RecordingTrigger.Silence(
+          level: $0.level.factor, frames: max(1, $0.time.frames(at: sampleRate)))
+      }, repeats: again, waits: waits)
   }
 
   /// A line about what the recording waits for.
@@ -154,6 +225,21 @@ struct LevelValue: ExpressibleByArgument {
     guard let gain = GainValue(argument), gain.factor > 0, gain.factor < 1 else { return nil }
     factor = gain.factor
     words = argument
+  }
+}
+
+/// The value of `--stop-on-silence`: a level and a time.
+struct SilenceValue: ExpressibleByArgument {
+  let level: LevelValue
+  let time: TimeValue
+
+  init?(argument: String) {
+    let parts = argument.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 2, let level = LevelValue(argument: parts[0]),
+      let time = TimeValue(parts[1]), !time.isZero
+    else { return nil }
+    self.level = level
+    self.time = time
   }
 }
 

@@ -56,19 +56,7 @@ struct RunSession: ParsableCommand {
   @Flag(help: "Quit when everything has been played.")
   var once = false
 
-  @Option(
-    help: ArgumentHelp(
-      "UDP port of remote control on this machine; 0 for a free one.", valueName: "port"))
-  var port: UInt16 = 0
-
-  @Option(
-    help: ArgumentHelp(
-      "Take remote control from this host, too: an IPv4 address or a name; any for all hosts. OSC has no "
-        + "passwords.", valueName: "host"))
-  var remoteHost: String?
-
-  @Flag(help: "Allow no remote control.")
-  var noRemote = false
+  @OptionGroup var remote: RemoteOptions
 
   @Option(
     help: ArgumentHelp(
@@ -80,12 +68,11 @@ struct RunSession: ParsableCommand {
   @OptionGroup var log: LogOption
 
   func validate() throws {
-    try checkOnce(["--name", "--seconds", "--port", "--remote-host", "--session-id"])
+    try checkOnce(["--name", "--seconds", "--session-id"] + RemoteOptions.singleOptions)
     try check(
       folder != nil || NSMClient.environmentURL != nil,
       "the folder of the session is missing")
     try checkClientName(name)
-    try check(remoteHost == nil || !noRemote, "--remote-host and --no-remote exclude each other")
     if let seconds {
       try check(
         seconds > 0 && seconds <= StartOption.mostSeconds,
@@ -111,15 +98,8 @@ struct RunSession: ParsableCommand {
     options.clientName = name
     options.connectsToCard = !noConnect
     options.threads = threads.count
-    options.port = noRemote ? nil : port
-    if let remoteHost {
-      options.reach = OSCSocket.Reach(host: remoteHost)
-      if let name = options.reach.unknownName {
-        Screen.shared.remark(
-          "--remote-host: the host “\(printable(name))” is not known yet, or has no IPv4 address: the session runs "
-            + "without it, and looks for it again when packets of other machines come")
-      }
-    }
+    options.port = remote.wantedPort
+    options.reach = remote.reach
     let running = RunningSession(options)
     session.change { $0 = running }
     defer {

@@ -15,7 +15,7 @@ struct SaveSession: ParsableCommand {
         + examples(
           "cuejack session save duo"))
 
-  @OptionGroup var choice: SessionChoice
+  @OptionGroup var choice: RemoteChoice
 
   @Argument(
     help:
@@ -24,7 +24,7 @@ struct SaveSession: ParsableCommand {
   var client: String?
 
   func run() throws {
-    let session = try choice.connect(client: client)
+    let session = try choice.connect(client: client, [.session])
     let remarks = try telling { () throws(RemoteError) in
       try session.send(OSCMessage("\(RemoteNode.root)/save"))
     }

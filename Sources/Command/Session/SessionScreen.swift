@@ -59,12 +59,9 @@ struct SessionScreen {
   private func lines(_ engine: SessionEngine) -> [String] {
     let size = Screen.shared.size
     let document = engine.document
-    let state =
-      engine.isSounding
-      ? "playing" : engine.isPlaying ? "armed" : engine.isPaused ? "paused" : "stopped"
     let load = formatted("%.0f", Double(engine.device.client.load))
     var head =
-      "\(state) \(clock(session.position))  load \(load) %  xruns \(engine.device.xruns)"
+      "\(engine.motionWord) \(clock(session.position))  load \(load) %  xruns \(engine.device.xruns)"
     if engine.isRecording { head += "  recording" }
     if session.hasEdits { head += "  not saved" }
     var lines = [head]

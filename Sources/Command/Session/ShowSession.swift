@@ -96,7 +96,7 @@ struct ShowSession: ParsableCommand {
 
   /// Returns what connections of the running session wait for.
   private func waitingLines(_ folder: SessionFolder) -> [String] {
-    guard let report = RunningSessions().reports.first(where: { $0.path == folder.path }) else {
+    guard let report = RunningRemotes().reports.first(where: { $0.path == folder.path }) else {
       return []
     }
     do throws(RemoteError) {

@@ -62,9 +62,7 @@ enum StartOption: ExpressibleByArgument {
     case .wallTime(let time):
       return ChosenStart(hostTime: time.hostTime, on: device)
     case .frame(let number):
-      let frame =
-        number < 1 << 32 ? DeviceTime.widen(UInt32(truncatingIfNeeded: number), near: now) : number
-      return ChosenStart(frame: frame, on: device)
+      return ChosenStart(frame: device.frame(numbered: number), on: device)
     }
   }
 }

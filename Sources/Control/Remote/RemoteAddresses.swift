@@ -1,7 +1,7 @@
 import Sessions
 import System
 
-/// The address space of a session: finds the nodes of addresses and patterns.
+/// The address space of a session or command: finds the nodes of addresses and patterns.
 package struct RemoteAddresses {
   package let nodes: [RemoteNode]
   private let byAddress: [Name: RemoteNode]
@@ -36,19 +36,34 @@ package struct RemoteAddresses {
   private func matches(_ address: String) throws(RemoteError) -> [RemoteNode] {
     if let node = self[address] { return [node] }
     guard AddressPattern.isPattern(address) else {
-      throw .refused(address, "the session has no such address")
+      throw .refused(address, unknown(address))
     }
     guard let pattern = AddressPattern(address) else {
       throw .refused(address, "it is malformed, or too long a pattern")
     }
     let matches = nodes.filter { pattern.matches($0.address) }
-    if matches.isEmpty { throw .refused(address, "no address of the session matches") }
+    if matches.isEmpty { throw .refused(address, "no address matches") }
     let values = matches.filter { $0.kind != .action }
     if !values.isEmpty { return values }
     if let single = matches.first(where: { Self.singleActions.contains($0.address) }) {
       throw .refused(address, "it matches \(single.address), which takes its own address only")
     }
     return matches
+  }
+
+  /// Addresses among which those near to an unknown one are looked for. A flood of messages must not keep the server busy.
+  private static let mostCompared = 1000
+
+  /// Returns the reason why an address is refused, with the nearest ones.
+  package func unknown(_ address: String) -> String {
+    let none = "there is no such address"
+    let root = "\(RemoteNode.root)/"
+    // A controller may send everything that it has: messages for other programs, too.
+    guard address.hasPrefix(root) else { return none }
+    let near = NearWords.find(
+      String(address.dropFirst(root.count)),
+      in: nodes.prefix(Self.mostCompared).lazy.map { String($0.address.dropFirst(root.count)) })
+    return none + NearWords.question(near.map { root + $0 })
   }
 
   /// Returns the nodes of a pattern that have values, with a range those that take it.

@@ -2,7 +2,7 @@ import Glibc
 import Sessions
 import System
 
-/// The other side of `RemoteServer`: lists, reads and sets what a running session offers. One thread at
+/// The other side of `RemoteServer`: lists, reads and sets what a running session or command offers. One thread at
 /// a time.
 package final class RemoteClient {
   private let session: OSCAddress
@@ -48,6 +48,20 @@ package final class RemoteClient {
   ///
   /// - Returns: Nil if there is no such name or path.
   package func address(of target: String) throws(RemoteError) -> String? {
+    // The plugins of a command have no track or bus.
+    let words = target.split(separator: "/", maxSplits: 2).map { String($0) }
+    if words.count > 1, ["plugins", "bypass", "preset", "remove", "place"].contains(words[0]),
+      Int(words[1]) == nil
+    {
+      let root = "\(RemoteNode.root)/id/"
+      let ids = try values(of: root + "*")
+      guard
+        let node = ids.first(where: { $0.arguments.first?.text?.isSameName(as: words[1]) == true })
+      else { return nil }
+      let number = String(node.address.dropFirst(root.count))
+      return RemoteNode.address(
+        of: ([words[0], number] + words.dropFirst(2)).joined(separator: "/"))
+    }
     guard let path = try? SessionPath(typed: target), let address = path.address else { return nil }
     var parts = address.split(separator: "/").map { String($0) }
     guard RemoteNode.named.contains(parts[0]) else { return nil }

@@ -13,11 +13,11 @@ package enum RemoteError: Error, Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .refused(let address, let reason): "\(address): \(reason)"
     case .silent(let address, let seconds):
-      "the session at \(address) does not answer in \(seconds) seconds" + Self.likelyCause(address)
+      "the program at \(address) does not answer in \(seconds) seconds" + Self.likelyCause(address)
     case .gone(let address):
       address.isLoopback
-        ? "the session at \(address) has gone"
-        : "no session answers at \(address)" + Self.likelyCause(address)
+        ? "the program at \(address) has gone"
+        : "nothing answers at \(address)" + Self.likelyCause(address)
     case .transport(let error): "\(error)"
     }
   }

@@ -26,7 +26,7 @@ package struct RemoteMessages {
     package let destination: OSCAddress
   }
 
-  private let target: any RemoteSession
+  private let target: any RemoteTarget
   private var version: Int?
   private var addresses = RemoteAddresses()
   private var subscriptions: [Subscription] = []
@@ -53,7 +53,7 @@ package struct RemoteMessages {
   /// Most requests whose answers are kept.
   private static let mostRequests = 16
 
-  package init(_ target: any RemoteSession) { self.target = target }
+  package init(_ target: any RemoteTarget) { self.target = target }
 
   /// Work that goes on, and the message that asked for it.
   private struct Pending {
@@ -196,7 +196,7 @@ package struct RemoteMessages {
       return
     }
     guard pending.count < Self.mostPending else {
-      throw .refused(address, "the session is busy: whether this is done is not told")
+      throw .refused(address, "too much is under way: whether this is done is not told")
     }
     latestWork += 1
     pending.append(Pending(number: latestWork, work: work, address: address, source: source))
@@ -374,7 +374,7 @@ extension RemoteMessages {
   private func value(of node: RemoteNode, _ range: FaderRange?) throws(RemoteError) -> OSCMessage {
     if node.kind == .action { throw node.refusal("it is an action, and has no value") }
     guard let values = target.remoteValues(at: node.address) else {
-      throw node.refusal("the session has no such address any more")
+      throw node.refusal("there is no such address any more")
     }
     return Self.message(node, range, values)
   }
@@ -406,7 +406,7 @@ extension RemoteMessages {
       throw .refused(address, "it is no address, or too long a pattern")
     }
     guard !addresses.readable(pattern, range).isEmpty else {
-      throw .refused(address, "no value of the session matches")
+      throw .refused(address, "no value matches")
     }
     guard period.isFinite else { throw .refused(address, "\(period) is no period") }
     let seconds = min(max(period, Self.periods.lowerBound), Self.periods.upperBound)

@@ -1,7 +1,7 @@
 import Sessions
 import System
 
-/// An OSC address of a running session, and the value or action behind it.
+/// An OSC address of a running session or command, and the value or action behind it.
 package struct RemoteNode: Codable, Hashable, Sendable {
   package enum Kind: String, Codable, Sendable, CaseIterable {
     /// A message performs it. It has no value.
@@ -75,6 +75,12 @@ extension RemoteNode {
     return accepted
   }
 
+  /// The range in words, behind the bound that a number exceeds; empty if there is only that bound.
+  private var rangeWords: String {
+    guard let lowest, let highest else { return "" }
+    return ": it takes \(lowest) to \(highest)\(unit.map { " \($0)" } ?? "")"
+  }
+
   private func accepted(_ value: OSCValue, as tag: Character) throws(RemoteError) -> OSCValue {
     switch (tag, value) {
     case ("s", .string(let text)):
@@ -94,8 +100,8 @@ extension RemoteNode {
       throw refusal("it takes \(Self.words(for: tag)), and “\(value)” of type \(value.tag) came")
     }
     guard number.isFinite else { throw refusal("\(number) is no number that it takes") }
-    if let lowest, number < lowest { throw refusal("\(number) is below \(lowest)") }
-    if let highest, number > highest { throw refusal("\(number) is above \(highest)") }
+    if let lowest, number < lowest { throw refusal("\(number) is below \(lowest)\(rangeWords)") }
+    if let highest, number > highest { throw refusal("\(number) is above \(highest)\(rangeWords)") }
     switch tag {
     case "f":
       guard Float(number).isFinite else { throw refusal("\(number) is too large") }

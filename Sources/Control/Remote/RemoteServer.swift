@@ -3,7 +3,7 @@ import Sessions
 import Synchronization
 import System
 
-/// The OSC server of a running session. It answers on one UDP port, from the loopback unless told
+/// The OSC server of a running session or command. It answers on one UDP port, from the loopback unless told
 /// otherwise; `RemoteMessages` has its messages. It runs until `end()`.
 package final class RemoteServer: Sendable {
   private let server: OSCServer
@@ -17,7 +17,7 @@ package final class RemoteServer: Sendable {
   ///   - port: The UDP port; 0 for a free one.
   ///   - reach: The hosts whose messages are accepted.
   package init(
-    _ target: any RemoteSession, port: UInt16 = 0, reach: OSCSocket.Reach = .loopback
+    _ target: any RemoteTarget, port: UInt16 = 0, reach: OSCSocket.Reach = .loopback
   ) throws(OSCError) {
     let socket = try OSCSocket(port: port, reach: reach)
     let messages = Mutex(RemoteMessages(target))

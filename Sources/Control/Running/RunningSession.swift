@@ -38,8 +38,7 @@ package final class RunningSession: Sendable {
   struct Opened: Sendable {
     let store: SessionStore
     let engine: SessionEngine
-    let remote: RemoteServer?
-    let published: PublishedSession?
+    let remote: RemoteService?
   }
 
   let options: Options
@@ -140,22 +139,16 @@ package final class RunningSession: Sendable {
           + "sounds are resampled, and frames of starts are counted at the server's rate")
     }
     seenConnections.withLock { $0 = engine.presentConnections.all }
-    var remote: RemoteServer?
-    var published: PublishedSession?
-    if let port = options.port {
-      do throws(OSCError) {
-        let server = try remoteServer(on: port)
-        remote = server
-        let report = SessionReport(
-          client: engine.device.client.name, server: engine.device.client.serverName,
-          port: server.port, path: store.folder.path)
-        published = PublishedSession(client: report.client) { report }
-      } catch {
-        options.onMessage("\(error): the session runs without remote control")
-      }
+    let client = engine.device.client
+    let remote = options.port.flatMap { port in
+      RemoteService(
+        self,
+        RemoteReport.Origin(
+          .session, client: client.name, server: client.serverName, path: store.folder.path),
+        port: port, reach: options.reach, onMessage: options.onMessage)
     }
     opened.withLock {
-      $0 = Opened(store: store, engine: engine, remote: remote, published: published)
+      $0 = Opened(store: store, engine: engine, remote: remote)
     }
     version.add(1, ordering: .relaxed)
     // Groups that wait for a time are armed as soon as the session is up.
@@ -175,7 +168,6 @@ package final class RunningSession: Sendable {
     guard let old else { return }
     // Nobody leads the transport from now on.
     if old.engine.document.transport.mode == .lead { old.engine.device.client.stopTransport() }
-    old.published?.end()
     old.remote?.end()
     old.engine.close()
     old.store.synchronize()

@@ -5,14 +5,14 @@ import System
 package enum ReportKind: Sendable {
   /// A running plugin graph, which `cuejack graph` shows.
   case graph
-  /// A running session, which `cuejack osc` and `cuejack set` control.
-  case session
+  /// A running session, player, effect or recording, which `cuejack osc` and `cuejack set` control.
+  case remote
 
   /// The folder in the folder of Cuejack's sockets.
   fileprivate var subfolder: String {
     switch self {
     case .graph: ""
-    case .session: "/sessions"
+    case .remote: "/remote"
     }
   }
 
@@ -20,12 +20,12 @@ package enum ReportKind: Sendable {
   var words: (subject: String, commands: String) {
     switch self {
     case .graph: ("graph", "“cuejack graph”")
-    case .session: ("session", "“cuejack osc” and “cuejack set”")
+    case .remote: ("remote control", "“cuejack list”, “cuejack osc” and “cuejack set”")
     }
   }
 }
 
-/// The folders for the sockets of running graphs and sessions. Other users cannot read them.
+/// The folders for the sockets of running graphs and of remote control. Other users cannot read them.
 enum ReportFolder {
   /// The possible folders of Cuejack's sockets, the best one first.
   private static var roots: [String] {

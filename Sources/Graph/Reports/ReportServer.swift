@@ -5,7 +5,7 @@ import Server
 import Synchronization
 import System
 
-/// Server that sends the current report of a graph or session as JSON to every process of the user that
+/// Server that sends the current report of a graph or of remote control as JSON to every process of the user that
 /// connects to its socket.
 ///
 /// It serves one client after another on a thread of its own, which is not real-time.
@@ -19,7 +19,7 @@ package final class ReportServer: Sendable {
   private static let patience = 2
 
   /// Starts serving the result of `report` at a path made of the process identifier and the client's
-  /// name. Returns nil if no socket can be made there; the graph or session runs without it.
+  /// name. Returns nil if no socket can be made there; the graph or command runs without it.
   package init?(
     of kind: ReportKind, client: String, report: @escaping @Sendable () -> Data?
   ) {
@@ -35,7 +35,7 @@ package final class ReportServer: Sendable {
     }
     self.socket = socket
     self.path = path
-    startThread(named: "cuejack-\(subject)") { [self] in serve(report) }
+    startThread(named: "cuejack-\(subject.prefix { $0 != " " })") { [self] in serve(report) }
   }
 
   /// Starts listening on the socket and links it to an unused path. Returns nil on failure.

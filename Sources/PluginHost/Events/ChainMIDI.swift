@@ -66,6 +66,9 @@ extension PluginChain {
     _ target: MIDITarget, ofPlugin index: Int, passing passed: MIDIController? = nil,
     then: @escaping @Sendable (MIDIBinding) -> Void
   ) throws(HostError) {
+    let stages = stages
+    // The plugin may have been removed since the target was given.
+    guard stages.indices.contains(index) else { throw .unknownNode(number: index + 1) }
     for plugin in stages[index].dropFirst() {
       try plugin.learn(target, passing: passed) { _ in }
     }

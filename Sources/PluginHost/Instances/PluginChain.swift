@@ -1,5 +1,6 @@
 package import CRealTime
 package import Graph
+import Synchronization
 
 extension Graph {
   /// Creates an empty graph whose event types have the URIDs that plugins use.
@@ -30,16 +31,20 @@ package struct PluginChain: Sendable {
   /// The node of the ports `out_1`, `out_2` and so on.
   package let exit: NodeID
   package let portNames: [String]
-  /// The instances of each plugin, in chain order, and their nodes.
-  package let stages: [[any HostedPlugin]]
-  private let nodes: [[NodeID]]
-  /// The node before `exit`, and its outputs that go there.
-  private let last: (node: NodeID, outputs: [Int])
+  /// The instances of each plugin, in chain order.
+  package var stages: [[any HostedPlugin]] {
+    arrangement.content.withLock { $0.row.stages.map { $0.map(\.plugin) } }
+  }
+  /// The arrangement of the plugins, which edits change.
+  let arrangement: Arrangement
   /// Name of the port whose MIDI the plugins receive and whose controllers move their controls; nil if
-  /// none needs it.
-  package let midiInput: String?
-  /// Name of the port for the output of the last plugin that outputs MIDI; nil if a later plugin reads
-  /// it, or if there is none.
+  /// none has needed it.
+  package var midiInput: String? {
+    arrangement.content.withLock { $0.midiSource == nil ? nil : Self.midiInputName }
+  }
+  static let midiInputName = "midi_in"
+  /// Name of the port for the output of the last plugin that outputs MIDI; nil if a later plugin read
+  /// it when the chain was made, or if there was none.
   package let midiOutput: String?
   /// Whether the process of a plugin has ended. The chain then bypasses that plugin.
   package var hasLostPlugins: Bool { stages.joined().contains { $0.isGone } }
@@ -72,14 +77,10 @@ package struct PluginChain: Sendable {
     let settings = PluginSettings(
       sampleRate: sampleRate, maximumFrames: blockFrames, isOffline: isOffline)
     self.channels = channels
+    let maker = PluginStages.Maker(world: world, settings: settings, priority: priority)
     entrance = graph.addMixer(named: "mix", channels: channels)
-    let row = try PluginStages(
-      choices, in: world, behind: entrance, Array(0..<channels), of: graph, settings,
-      priority: priority)
+    let row = try PluginStages(choices, maker, behind: entrance, Array(0..<channels), of: graph)
     portNames = row.outputs.indices.map { "out_\($0 + 1)" }
-    stages = row.stages.map { $0.map(\.plugin) }
-    nodes = row.stages.map { $0.map(\.id) }
-    last = (row.last, row.outputs)
     let (midi, written) = try graph.edit { wiring throws(HostError) in
       try row.connect(&wiring)
       var midi = ChainMIDI()
@@ -87,27 +88,29 @@ package struct PluginChain: Sendable {
       let written = try midi.connect(&wiring)
       return (midi, written)
     }
-    midiInput =
-      !isOffline && (hearsControllers || !midi.listeners.isEmpty) ? "midi_in" : nil
     midiOutput = isOffline || written == nil ? nil : "midi_out"
+    var midiSource: NodeID?
     var sources: [NodeID] = []
-    if let midiInput {
-      sources.append(try graph.addInputs(named: "MIDI", audio: [], midi: [midiInput]))
+    if !isOffline, hearsControllers || !midi.listeners.isEmpty {
+      midiSource = try graph.addInputs(named: "MIDI", audio: [], midi: [Self.midiInputName])
     }
+    if let midiSource { sources.append(midiSource) }
     if let track { sources.append(try graph.add(track)) }
     for source in sources {
       try graph.edit { wiring throws(HostError) in
         try midi.connect(source, hearsControllers, &wiring)
       }
     }
+    arrangement = Arrangement(
+      Arrangement.Content(row: row, midiSource: midiSource, hearsControllers: hearsControllers),
+      maker)
     exit = try graph.addOutputs(
       named: "ports", audio: portNames, midi: midiOutput.map { [$0] } ?? [])
-    let to = exit
+    let (to, writer, hasOutput) = (exit, written, midiOutput != nil)
     try graph.edit { wiring throws(HostError) in
-      try wiring.connect(row.last, row.outputs, to: to, Array(row.outputs.indices))
-    }
-    if midiOutput != nil, let written {
-      try graph.connect(Wire(from: written.id, written.output, to: exit, isEvent: true))
+      try row.connect(to: to, ports: row.outputs.count, gain: 1, &wiring)
+      guard hasOutput, let writer else { return }
+      try wiring.connect(Wire(from: writer.id, writer.output, to: to, isEvent: true))
     }
   }
 
@@ -116,16 +119,35 @@ package struct PluginChain: Sendable {
 
   /// Sets the gain of the chain's output as a factor, by a crossfade.
   package func setGain(_ gain: Float) throws(HostError) {
-    let (exit, last) = (exit, last)
-    try graph.edit { wiring throws(HostError) in
-      for (port, output) in last.outputs.enumerated() {
-        try wiring.connect(Wire(from: last.node, output, to: exit, port), gain: gain)
+    try arrangement.editing { content throws(HostError) in
+      let (row, exit, ports) = (content.row, exit, portNames.count)
+      try graph.edit { wiring throws(HostError) in
+        try row.connect(to: exit, ports: ports, gain: gain, &wiring)
       }
+      content.gain = gain
     }
   }
 
-  /// Turns the bypass of all plugins on or off, without a click.
+  /// Turns the bypass of all plugins on or off, without a click. A plugin that is bypassed by itself stays so.
   package func setBypassed(_ on: Bool) throws(HostError) {
-    for id in nodes.joined() { try graph.setBypassed(id, on) }
+    try arrangement.editing { content throws(HostError) in
+      content.isBypassed = on
+      try content.applyBypass(to: graph)
+    }
   }
+
+  /// Turns the bypass of the plugin at index `index`, counted from 0, on or off.
+  package func setBypassed(_ on: Bool, plugin index: Int) throws(HostError) {
+    try arrangement.editing { content throws(HostError) in
+      content.bypassed[index] = on
+      try content.applyBypass(to: graph)
+    }
+  }
+
+  /// Whether the plugin at an index is bypassed by itself.
+  package func isBypassed(plugin index: Int) -> Bool {
+    arrangement.content.withLock { $0.bypassed[index] }
+  }
+  /// Whether all plugins are bypassed.
+  package var isBypassed: Bool { arrangement.content.withLock { $0.isBypassed } }
 }

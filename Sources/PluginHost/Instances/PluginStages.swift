@@ -6,7 +6,9 @@ package import Graph
 /// many chains are added in one edit.
 package struct PluginStages: Sendable {
   /// The instances of each plugin with their nodes, in order.
-  package private(set) var stages: [[(id: NodeID, plugin: any HostedPlugin)]] = []
+  package internal(set) var stages: [[(id: NodeID, plugin: any HostedPlugin)]] = []
+  /// The mixers between them.
+  private(set) var mixers: [NodeID] = []
   /// The last node, and those of its outputs that carry the chain's signal.
   package private(set) var last: NodeID
   package private(set) var outputs: [Int]
@@ -17,6 +19,27 @@ package struct PluginStages: Sendable {
     case wire(Wire)
     /// Mixed up or down.
     case spread(NodeID, [Int], NodeID, [Int])
+  }
+
+  /// What is needed to make instances.
+  struct Maker: Sendable {
+    let world: World
+    let settings: PluginSettings
+    /// The real-time priority of the cycles; nil if they are not real-time.
+    let priority: Int?
+
+    func instance(of choice: PluginChoice) throws(HostError) -> any HostedPlugin {
+      try choice.instance(in: world, settings, priority: priority)
+    }
+  }
+
+  /// A plugin of a chain.
+  enum Member: Sendable {
+    case new(PluginChoice)
+    /// Instances that the graph has already.
+    case kept([(id: NodeID, plugin: any HostedPlugin)])
+    /// Instances from whose state others are made: they move to where their nodes cannot.
+    case moved([any HostedPlugin])
   }
 
   /// Adds the instances of a chain behind some outputs of a node.
@@ -33,16 +56,59 @@ package struct PluginStages: Sendable {
     _ choices: [PluginChoice], in world: World, behind entrance: NodeID, _ outputs: [Int],
     of graph: Graph, _ settings: PluginSettings, priority: Int?
   ) throws(HostError) {
-    last = entrance
-    self.outputs = outputs
-    for choice in choices { try add(choice, in: world, of: graph, settings, priority) }
+    try self.init(
+      choices, Maker(world: world, settings: settings, priority: priority), behind: entrance,
+      outputs, of: graph)
   }
 
-  private mutating func add(
-    _ choice: PluginChoice, in world: World, of graph: Graph, _ settings: PluginSettings,
-    _ priority: Int?
+  init(
+    _ choices: [PluginChoice], _ maker: Maker, behind entrance: NodeID, _ outputs: [Int],
+    of graph: Graph
   ) throws(HostError) {
-    let first = try choice.instance(in: world, settings, priority: priority)
+    try self.init(choices.map { .new($0) }, maker, behind: entrance, outputs, of: graph)
+  }
+
+  /// Adds the members of a chain. On an error, the graph has no new nodes.
+  init(
+    _ members: [Member], _ maker: Maker, behind entrance: NodeID, _ outputs: [Int],
+    of graph: Graph
+  ) throws(HostError) {
+    last = entrance
+    self.outputs = outputs
+    do throws(HostError) {
+      for member in members { try add(member, maker, to: graph) }
+    } catch {
+      let kept = members.flatMap { member -> [NodeID] in
+        if case .kept(let instances) = member { instances.map(\.id) } else { [] }
+      }
+      remove(from: graph, keeping: Set(kept))
+      throw error
+    }
+  }
+
+  /// Removes the nodes of a chain that has no wires, but those that another one has.
+  func remove(from graph: Graph, keeping kept: Set<NodeID>) {
+    for id in mixers + stages.joined().map(\.id) where !kept.contains(id) { try? graph.remove(id) }
+  }
+
+  private mutating func add(_ member: Member, _ maker: Maker, to graph: Graph) throws(HostError) {
+    /// Returns the instance for a channel, and its node if it has one.
+    func instance(_ channel: Int) throws(HostError) -> (id: NodeID?, plugin: any HostedPlugin) {
+      switch member {
+      case .new(let choice): return (nil, try maker.instance(of: choice))
+      case .kept(let instances) where instances.indices.contains(channel):
+        return (instances[channel].id, instances[channel].plugin)
+      case .kept(let instances): return (nil, try instances[0].plugin.copy())
+      case .moved(let plugins):
+        return (nil, try (plugins.indices.contains(channel) ? plugins[channel] : plugins[0]).copy())
+      }
+    }
+    func added(_ instance: (id: NodeID?, plugin: any HostedPlugin)) throws(HostError) -> NodeID {
+      if let id = instance.id { return id }
+      return try graph.add(instance.plugin)
+    }
+    let start = try instance(0)
+    let first = start.plugin
     func indices(_ direction: PluginPort.Direction) -> [Int] {
       let planes = first.description.planes(direction)
       return planes.indices.filter { planes[$0].kind == .audio }
@@ -51,11 +117,11 @@ package struct PluginStages: Sendable {
     stages.append([])
     if ins.count == 1, outs.count == 1, outputs.count > 1 {
       let join = graph.addMixer(named: "\(first.name) ×\(outputs.count)", channels: outputs.count)
+      mixers.append(join)
       for (channel, output) in outputs.enumerated() {
-        let instance =
-          try channel == 0 ? first : choice.instance(in: world, settings, priority: priority)
-        let id = try graph.add(instance)
-        stages[stages.count - 1].append((id, instance))
+        let instance = try channel == 0 ? start : instance(channel)
+        let id = try added(instance)
+        stages[stages.count - 1].append((id, instance.plugin))
         connections.append(.wire(Wire(from: last, output, to: id, ins[0])))
         connections.append(.wire(Wire(from: id, outs[0], to: join, channel)))
       }
@@ -65,7 +131,7 @@ package struct PluginStages: Sendable {
     }
     guard !outs.isEmpty || first.accepts(LV2.midi("MidiEvent")) || first.ports.midiOutput != nil
     else { throw .doesNotFit(node: first.name) }
-    let id = try graph.add(first)
+    let id = try added(start)
     stages[stages.count - 1].append((id, first))
     let (from, sent) = (last, outputs)
     if !ins.isEmpty { connections.append(.spread(from, sent, id, ins)) }
@@ -75,6 +141,7 @@ package struct PluginStages: Sendable {
     guard ins.isEmpty else { return }
     let all = Array(0..<(sent.count == 1 ? min(outs.count, 2) : sent.count))
     let sum = graph.addMixer(named: "+ \(first.name)", channels: all.count)
+    mixers.append(sum)
     connections.append(.spread(from, sent, sum, all))
     connections.append(.spread(id, outs, sum, all))
     last = sum
@@ -90,6 +157,11 @@ package struct PluginStages: Sendable {
         try wiring.connect(from, outputs, to: to, inputs)
       }
     }
+  }
+
+  /// Connects the end of the chain to the audio inputs of a node, or changes the gain of these wires.
+  func connect(to node: NodeID, ports: Int, gain: Float, _ wiring: inout Wiring) throws(HostError) {
+    try wiring.connect(last, outputs, to: node, Array(0..<ports), gain: gain)
   }
 
   /// Whether a plugin takes MIDI that comes from outside the chain.
@@ -112,4 +184,9 @@ package struct PluginStages: Sendable {
     guard let source else { return }
     try midi.connect(source, hearsControllers, &wiring)
   }
+}
+
+extension HostedPlugin {
+  /// Creates another instance with the present state.
+  func copy() throws(HostError) -> any HostedPlugin { try replacement(restoring: capture()) }
 }

@@ -128,6 +128,12 @@ package final class Device: Sendable {
   /// Device time now. It stays within the latest cycle until the next one begins, even if that is
   /// late.
   package var now: Int64 { cycles.now }
+  /// Returns the device frame that people mean by a number of JACK's frame time: below 2³² the value of the 32-bit
+  /// counter that is nearest to now.
+  package func frame(numbered number: Int64) -> Int64 {
+    number < 1 << 32
+      ? DeviceTime.widen(UInt32(truncatingIfNeeded: number), near: now) : number
+  }
   /// First device frame of the latest cycle.
   package var latestFrame: Int64 { cycles.latestFrame }
   /// The first device frame at which a run requested soon can begin; nil if no cycle comes within

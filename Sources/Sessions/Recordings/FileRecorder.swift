@@ -77,7 +77,7 @@ package final class FileRecorder: Sendable {
   /// been called.
   package var hasFailed: Bool { feed.hasFailed }
   /// Why recording has failed; nil if it has not.
-  var failure: String? { feed.failure }
+  package var failure: String? { feed.failure }
   /// Frames recorded, including silence for lost ones.
   package var frames: Int64 { feed.frames }
   /// How often frames were lost because the disk or the machine was too slow.
@@ -95,6 +95,13 @@ package final class FileRecorder: Sendable {
       let deviceRate = try? queue.deviceSampleRate()
     else { return nil }
     return began + Int64(held: (Double(first) * deviceRate / queue.format.sampleRate).rounded())
+  }
+  /// The frame of the queue's run from which the recording's frames count in the present take; nil before it.
+  package var origin: Int64? { feed.origin }
+  /// The gain of the input as a factor. A change takes the length of a buffer, an eighth of a second.
+  package var gain: Float {
+    get { feed.gain }
+    set { feed.gain = newValue }
   }
   /// Frames of the queue's run that have arrived, written or not.
   package var receivedFrames: Int64 { feed.receivedFrames }

@@ -31,6 +31,13 @@ final class RecordingFeed: Sendable {
     var silentFrames: Int64 = 0
     /// The frame of the run that was written first.
     var firstFrame: Int64?
+    /// The frame of the run that would be the recording's first one if the present take had no others before.
+    var origin: Int64?
+    /// True if the next frame written is the first one of a take.
+    var isTakeStart = true
+    /// The gain of the input, and that at the end of the latest buffer.
+    var gain: Float = 1
+    var latestGain: Float = 1
     /// The frame of the run that follows the last one received.
     var nextFrame: Int64 = 0
     /// For each channel, the frame of the run that follows its last sample other than zero.
@@ -62,6 +69,11 @@ final class RecordingFeed: Sendable {
   var frames: Int64 { state.withLock { $0.frames } }
   var silentFrames: Int64 { state.withLock { $0.silentFrames } }
   var firstFrame: Int64? { state.withLock { $0.firstFrame } }
+  var origin: Int64? { state.withLock { $0.origin } }
+  var gain: Float {
+    get { state.withLock { $0.gain } }
+    set { state.withLock { $0.gain = newValue } }
+  }
   var receivedFrames: Int64 { state.withLock { $0.nextFrame } }
   var silence: [Int64] { state.withLock { state in state.soundEnds.map { state.nextFrame - $0 } } }
   var isOver: Bool { state.withLock { $0.isOver } }
@@ -153,26 +165,47 @@ final class RecordingFeed: Sendable {
     if first > next {
       let ago = UInt64(held: (Double(first - next) / format.sampleRate * 1e9).rounded())
       let hostTime = recording.hostTime > ago ? recording.hostTime - ago : 0
-      try pass(
+      try takes(
         unsafe RecordedSound(frame: next, frames: first - next, bytes: nil, hostTime: hostTime),
-        file,
-        format, trigger)
+        nil, file, queue, trigger)
     }
-    let bytes = unsafe UnsafeRawBufferPointer(
+    let memory = unsafe UnsafeMutableRawBufferPointer(
       rebasing: buffer.data[..<(recording.frames * format.bytesPerFrame)])
-    let channels = unsafe ChannelSamples(bytes, format)
-    note(channels, first, recording.frames, format)
-    if let trigger, !trigger.hasBegun, let threshold = trigger.threshold,
-      let loud = channels?.firstFrame(above: threshold)
-    {
-      trigger.begin(at: first + Int64(loud))
+    let bytes = UnsafeRawBufferPointer(memory)
+    var channels = unsafe ChannelSamples(bytes, format)
+    let (old, new) = state.withLock { state in
+      defer { state.latestGain = state.gain }
+      return (state.latestGain, state.gain)
     }
-    trigger?.follow(queue)
-    try pass(
+    if old != 1 || new != 1 {
+      unsafe channels?.amplify(from: old, to: new, memory, format)
+    }
+    note(channels, first, recording.frames, format)
+    try takes(
       unsafe RecordedSound(
         frame: first, frames: Int64(recording.frames), bytes: bytes, hostTime: recording.hostTime),
-      file, format, trigger)
+      channels, file, queue, trigger)
     try file.checkpoint()
+  }
+
+  /// Writes the parts of a sound that are in a take. If the trigger repeats, a sound may have several of them.
+  private func takes(
+    _ sound: RecordedSound, _ channels: ChannelSamples?, _ file: any RecordingOutput,
+    _ queue: InputQueue, _ trigger: RecordingTrigger?
+  ) throws(SoundFileError) {
+    var rest = sound
+    while true {
+      trigger?.follow(channels, rest, from: sound.frame)
+      trigger?.follow(queue)
+      try pass(rest, file, queue.format, trigger)
+      guard let trigger, trigger.repeats, let end = trigger.end, rest.end >= end,
+        state.withLock({ $0.frames != $0.limit })
+      else { return }
+      try file.endTake()
+      trigger.rearm(from: end)
+      state.withLock { $0.isTakeStart = true }
+      rest = rest.from(end, queue.format)
+    }
   }
 
   /// Notes which frames of a buffer are digital silence.
@@ -236,9 +269,13 @@ final class RecordingFeed: Sendable {
     }
     state.withLock { state in
       if frames > 0, state.firstFrame == nil { state.firstFrame = sound.frame }
+      if frames > 0, state.isTakeStart {
+        state.origin = sound.frame - state.frames
+        state.isTakeStart = false
+      }
       state.frames += frames
       if unsafe sound.bytes == nil { state.silentFrames += frames }
-      if let end, sound.end >= end { state.hasEnded = true }
+      if let end, sound.end >= end, state.trigger?.repeats != true { state.hasEnded = true }
     }
   }
 }

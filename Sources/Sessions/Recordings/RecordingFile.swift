@@ -40,6 +40,9 @@ package final class RecordingFile: RecordingOutput {
     if let (store, writer) = begun.withLock({ $0 }), !store.isStream { try writer.checkpoint() }
   }
 
+  /// Does nothing: it is one file.
+  package func endTake() {}
+
   /// Returns the file's writer, and creates the file on the first call.
   package func beginning() throws(SoundFileError) -> SoundWriter {
     try begun.withLock { begun throws(SoundFileError) in

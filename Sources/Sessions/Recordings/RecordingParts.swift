@@ -16,6 +16,8 @@ package protocol RecordingOutput: AnyObject, Sendable {
   func appendSilence(frames: Int64, at hostTime: UInt64) throws(SoundFileError)
   /// Completes the file as it is. Call it several times per second.
   func checkpoint() throws(SoundFileError)
+  /// Completes the file of a take. Later frames are another take's.
+  func endTake() throws(SoundFileError)
 }
 
 /// The files of a recording, one after another. A file is created with its first frame.
@@ -32,12 +34,15 @@ package final class RecordingParts: RecordingOutput {
     package var program: String
     /// Takes messages for people.
     package var onMessage: @Sendable (String) -> Void
-    /// Called for each file that is complete because the next one begins.
+    /// Called with the path of each file that has been created.
+    package var onOpen: @Sendable (String) -> Void
+    /// Called for each file that is complete before the end of the recording.
     package var onPart: @Sendable (Part) -> Void
 
     package init(
       _ names: RecordingNames, split: RecordingSplit? = nil, isReplacing: Bool, program: String,
       onMessage: @escaping @Sendable (String) -> Void = { _ in },
+      onOpen: @escaping @Sendable (String) -> Void = { _ in },
       onPart: @escaping @Sendable (Part) -> Void = { _ in }
     ) {
       self.names = names
@@ -45,6 +50,7 @@ package final class RecordingParts: RecordingOutput {
       self.isReplacing = isReplacing
       self.program = program
       self.onMessage = onMessage
+      self.onOpen = onOpen
       self.onPart = onPart
     }
   }
@@ -80,8 +86,13 @@ package final class RecordingParts: RecordingOutput {
     /// Frames of the recording at which markers are that no file has yet, and their numbers.
     var markers: [(frame: Int64, number: Int)] = []
     var marked = 0
-    /// Frames from midnight to the first frame of the recording.
+    /// Frames from midnight to the first frame of the recording, or to the frame that would be the first if the present
+    /// take had no others before.
     var reference: Int64 = 0
+    /// True if the next file begins a take.
+    var isTakeStart = true
+    /// True if the present file is to end soon.
+    var endsPart = false
     var completed = 0
   }
 
@@ -178,6 +189,17 @@ package final class RecordingParts: RecordingOutput {
     }
   }
 
+  /// Goes on in another file, with the next frames.
+  ///
+  /// - Returns: False if no file is being written, or if it is a pipe.
+  package func split() -> Bool {
+    state.withLock { state in
+      guard state.current?.store != nil else { return false }
+      state.endsPart = true
+      return true
+    }
+  }
+
   // MARK: Writing
 
   package func append(_ bytes: UnsafeRawBufferPointer, at hostTime: UInt64)
@@ -251,12 +273,15 @@ package final class RecordingParts: RecordingOutput {
     let before = state.withLock { state in
       state.current = file
       state.partStart = state.frames
-      if state.frames == 0 {
-        state.reference = time.framesSinceMidnight(at: self.plan.input.sampleRate)
+      if state.isTakeStart {
+        state.reference =
+          time.framesSinceMidnight(at: self.plan.input.sampleRate) - state.frames
+        state.isTakeStart = false
       }
       return state.reference + state.frames
     }
     try describe(writer.file, at: time, reference: before)
+    if file.store != nil { options.onOpen(output.path) }
     let room = try room(writer)
     state.withLock { $0.room = room }
     return (file, piece(room))
@@ -275,12 +300,15 @@ package final class RecordingParts: RecordingOutput {
       let number = names.nextNumber(at: time)
       state.withLock { $0.number = number }
     }
-    var tries = 1
+    let completed = state.withLock { $0.completed }
+    // A name without a number may be that of a file before.
+    let isReplacing = options.isReplacing && (names.hasNumber || completed == 0)
+    var tries = names.hasNumber || names.hasTime ? 1 : 1 + completed
     while true {
       let wanted = names.path(number: state.withLock { $0.number }, at: time)
       let path = tries == 1 || names.hasNumber ? wanted : Self.numbered(wanted, tries)
       do throws(SoundFileError) {
-        return try ClaimedPath(path, isReplacing: options.isReplacing)
+        return try ClaimedPath(path, isReplacing: isReplacing)
       } catch {
         guard error.kind == .exists, tries < 100_000 else { throw error }
         options.onMessage("\(path): there is a file of that name already: it stays as it is")
@@ -326,11 +354,17 @@ package final class RecordingParts: RecordingOutput {
   }
 
   private func isFull(_ file: RecordingFile) throws(SoundFileError) -> Bool {
-    let room = state.withLock { $0.room }
+    let (room, endsPart) = state.withLock { ($0.room, $0.endsPart) }
+    if endsPart { return true }
     if let room { return room == 0 }
     // Only the size of packets leaves the room open.
     guard case .bytes(let bytes)? = options.split, let store = file.store else { return false }
     return try store.byteCount() >= bytes
+  }
+
+  package func endTake() throws(SoundFileError) {
+    try endPart()
+    state.withLock { $0.isTakeStart = true }
   }
 
   /// Completes the current file, because the next one begins.
@@ -341,6 +375,7 @@ package final class RecordingParts: RecordingOutput {
     let part = state.withLock { state in
       defer {
         state.current = nil
+        state.endsPart = false
         state.number += 1
         state.completed += 1
       }
@@ -350,8 +385,12 @@ package final class RecordingParts: RecordingOutput {
     options.onPart(part)
   }
 
-  /// Completes and closes the current file, at the end of the recording.
-  package func finish() throws(SoundFileError) { try complete(upTo: .max) }
+  /// Completes and closes the current file, at the end of the recording. A path that is reserved for no frames is free
+  /// again.
+  package func finish() throws(SoundFileError) {
+    state.withLock { $0.claimed = nil }
+    try complete(upTo: .max)
+  }
 
   /// Writes the markers of the current file, and completes and closes it.
   ///

@@ -33,6 +33,11 @@ extension SessionEngine {
     return isWaiting ? "waiting" : run.motion.rawValue
   }
 
+  /// The state of the session in one word, as for a group.
+  package var motionWord: String {
+    isSounding ? "playing" : isPlaying ? "waiting" : isPaused ? "paused" : "stopped"
+  }
+
   /// Whether a group plays.
   package var isPlaying: Bool { runs.withLock { $0.contains { $0.motion == .playing } } }
 

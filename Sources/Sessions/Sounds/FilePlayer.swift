@@ -13,7 +13,7 @@ package final class FilePlayer: Sendable {
   private let over: Ended
 
   /// The part of the file to play.
-  package let clip: Clip
+  package var clip: Clip { feed.clip }
   /// True once the last frame has been played.
   package var isOver: Bool { over.flag.load(ordering: .acquiring) }
   /// Playing time in seconds; nil if it is endless or not known.
@@ -50,7 +50,6 @@ package final class FilePlayer: Sendable {
     let feed = Feed(file, clip, onFailure)
     let over = Ended()
     self.file = file
-    self.clip = clip
     self.feed = feed
     self.over = over
     queue = try OutputQueue(
@@ -103,6 +102,14 @@ package final class FilePlayer: Sendable {
     return true
   }
 
+  /// Changes the speed and the pitch of a player that is halted. The next run has them.
+  package func setSpeed(rate: Double, cents: Double) throws(QueueError) {
+    if rate == clip.rate, cents == clip.cents { return }
+    try queue.setTimePitchEnabled(true)
+    try queue.change(TimePitchChanges(rate: rate, cents: cents))
+    feed.setSpeed(rate: rate, cents: cents)
+  }
+
   /// Stops playing at once. `rewind` prepares another run.
   package func halt() throws(QueueError) {
     feed.end()
@@ -143,7 +150,7 @@ package final class FilePlayer: Sendable {
 /// The source of a queue's buffers, which it fills from a file.
 private final class Feed: Sendable {
   private let file: any SoundSource
-  private let clip: Clip
+  private let held: Mutex<Clip>
   private let onFailure: @Sendable (String) -> Void
   /// A quarter of a second per buffer. With four buffers, a read may take most of a second.
   private let framesPerBuffer: Int
@@ -180,10 +187,19 @@ private final class Feed: Sendable {
 
   init(_ file: any SoundSource, _ clip: Clip, _ onFailure: @escaping @Sendable (String) -> Void) {
     state = Mutex(State(limit: clip.frames))
+    held = Mutex(clip)
     self.file = file
-    self.clip = clip
     self.onFailure = onFailure
     framesPerBuffer = max(1024, Int(file.format.sampleRate / 4))
+  }
+
+  var clip: Clip { held.withLock { $0 } }
+
+  func setSpeed(rate: Double, cents: Double) {
+    held.withLock { clip in
+      clip.rate = rate
+      clip.cents = cents
+    }
   }
 
   var hasFailed: Bool { state.withLock { $0.hasFailed } }

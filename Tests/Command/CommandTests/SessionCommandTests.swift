@@ -89,22 +89,25 @@ import Testing
       !all.output.contains("start") && !text(of: session.output).contains("perform /cuejack/stop"))
     try expectEqual(stage.cuejack("set", "deck", "stop").status, 0)
     expectEqual(session.child.wait(seconds: 60), 0)
-    try expectEqual(stage.cuejack("osc").errors, "cuejack: no session is running\n")
+    try expectEqual(stage.cuejack("osc").errors, "cuejack: no session or command is running\n")
   }
 
   @Test(arguments: [
-    ("nothing=1", "/cuejack/nothing: the session has no such address"),
+    ("nothing=1", "/cuejack/nothing: there is no such address"),
     ("tracks/1/gain=loud", "/cuejack/tracks/1/gain: it takes a number, and “loud” was given"),
-    ("tracks/1/gain=13", "/cuejack/tracks/1/gain: 13.0 is above 12.0"),
+    ("tracks/1/gain=13", "/cuejack/tracks/1/gain: 13.0 is above 12.0: it takes -90.0 to 12.0 dB"),
     ("tracks/1/gain", "/cuejack/tracks/1/gain: give it a value, as in tracks/1/gain=VALUE"),
     ("locate", "/cuejack/locate: give it a value, as in locate=VALUE"),
     ("load=1", "/cuejack/load: it can only be read"),
-    ("tracks/1/gain/-60..6=2", "/cuejack/tracks/1/gain/-60..6: 2.0 is above 1.0"),
+    (
+      "tracks/1/gain/-60..6=2",
+      "/cuejack/tracks/1/gain/-60..6: 2.0 is above 1.0: it takes 0.0 to 1.0"
+    ),
     (
       "tracks/1/gain/-99..6=1",
       "/cuejack/tracks/1/gain/-99..6: the range is not within -90.0 to 12.0"
     ),
-    ("tracks/*/hum=1", "/cuejack/tracks/*/hum: no address of the session matches"),
+    ("tracks/*/hum=1", "/cuejack/tracks/*/hum: no address matches"),
     ("start=1", "/cuejack/start: it takes 0 values, and 1 were given"),
     ("tracks/1/mute=2", "/cuejack/tracks/1/mute: it takes on or off, and “2” was given"),
   ])
@@ -123,20 +126,23 @@ import Testing
     expectEqual(list.status, 1)
     expectTrue(
       list.errors.contains(
-        "“deck” on the JACK server “none”: process \(first.child.processIdentifier)"))
+        "“deck” on the JACK server “none”: session, process \(first.child.processIdentifier)"))
     expectTrue(
-      list.errors.contains("cuejack: several sessions are running: name the client of one"))
+      list.errors.contains(
+        "cuejack: several sessions or commands are running: name the client of one"))
     try expectEqual(stage.cuejack("set", "mixer", "number=3").status, 0)
     expectTrue(text(of: second.output).contains("set /cuejack/number 3"))
     expectTrue(!text(of: first.output).contains("set"))
     let wrong = try stage.cuejack("set", "nobody", "start")
     expectTrue(
       wrong.status == 1
-        && wrong.errors.contains("no running session has the client or the folder “nobody”"),
+        && wrong.errors.contains(
+          "no running session or command has the client, the process or the path “nobody”"),
       "\(wrong)")
     let server = try stage.cuejack("osc", "deck", "--server", "another")
     expectTrue(
-      server.status == 1 && server.errors == "cuejack: no session is running\n", "\(server)")
+      server.status == 1 && server.errors == "cuejack: no session or command is running\n",
+      "\(server)")
     // Graphs and sessions are apart.
     let graph = try stage.cuejack("graph")
     expectEqual(graph.errors, "cuejack: no graph is running\n", "\(graph)")
@@ -149,8 +155,9 @@ import Testing
     _ = session.child.wait(seconds: 60)
     let result = try stage.cuejack("set", "deck", "start")
     expectTrue(
-      result.status == 1 && result.errors == "cuejack: no session is running\n", "\(result)")
-    let folder = stage.folder.appendingPathComponent("cuejack-\(getuid())/sessions").path
+      result.status == 1 && result.errors == "cuejack: no session or command is running\n",
+      "\(result)")
+    let folder = stage.folder.appendingPathComponent("cuejack-\(getuid())/remote").path
     try expectEqual(FileManager.default.contentsOfDirectory(atPath: folder), [])
   }
 
@@ -162,7 +169,8 @@ import Testing
     let result = try stage.cuejack("set", "deck", "start")
     expectEqual(result.status, 1)
     expectTrue(
-      result.errors.contains("does not answer") && result.errors.contains("no session is running"),
+      result.errors.contains("does not answer")
+        && result.errors.contains("no session or command is running"),
       "\(result)")
   }
 }

@@ -221,7 +221,7 @@ import Testing
       let wrong = try cuejack("set", [session, "tracks/b/gain=1"], environment: environment)
       expectTrue(
         wrong.status == 1
-          && wrong.errors.contains("tracks/b/gain: the session has no such address"),
+          && wrong.errors.contains("tracks/b/gain: there is no such address"),
         "\(wrong)")
       for target in ["tracks[a].fadeIn=1", "sampleRate=44100"] {
         let later = try cuejack("set", [session, target], environment: environment)

@@ -133,7 +133,7 @@ final class NumberSession: JackManagedSession {
 }
 
 /// The number, and a few things that only remote control knows.
-final class NumberTarget: RemoteSession {
+final class NumberTarget: RemoteTarget {
   private let session: NumberSession
   private let gain = Atomic<UInt32>(Float(0).bitPattern)
   private let isMuted = Atomic<Bool>(false)
@@ -225,14 +225,14 @@ startThread(named: "signals") {
 
 Log.set(level: .info) { level, text in say("log \(level): \(text)") }
 
-var remote: RemoteServer?
-var published: PublishedSession?
+var remote: RemoteService?
+let target = NumberTarget(session)
 if let name = options.value("--remote") {
-  let server = try RemoteServer(NumberTarget(session))
-  let report = SessionReport(client: name, server: "none", port: server.port, path: "/nowhere")
-  published = PublishedSession(client: name) { report }
-  remote = server
-  say("remote \(server.port)")
+  remote = RemoteService(
+    target,
+    RemoteReport.Origin(.session, client: name, server: "none", path: "/nowhere"), port: 0,
+    reach: .loopback, onMessage: say)
+  say("remote \(remote?.port ?? 0)")
 }
 
 var jackSession: JackSession?
@@ -262,7 +262,6 @@ ends.wait()
 manager?.end()
 jackSession?.end()
 remote?.end()
-published?.end()
 _ = session.content.withLock { $0.client?.close() }
 say("ended")
 exit(0)

@@ -208,7 +208,7 @@ struct Packets: Subject {
   }
 
   /// A session that accepts only what its nodes promise.
-  private final class Target: RemoteSession {
+  private final class Target: RemoteTarget {
     let calls = Atomic(0)
     let remoteVersion = 1
     let remoteNodes = [

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// A session of a few values, which records all calls.
-final class RecordingTarget: RemoteSession {
+final class RecordingTarget: RemoteTarget {
   struct Content {
     var values: [String: [OSCValue]] = [
       "/cuejack/tracks/1/gain": [.float(0)], "/cuejack/tracks/2/gain": [.float(0)],
@@ -457,7 +457,10 @@ final class RecordingTarget: RemoteSession {
         OSCMessage("/cuejack/tracks/1/gain", .float(-6)),
         OSCMessage("/cuejack/tracks/2/gain", .float(0)),
       ])
-    #expect(throws: RemoteError.refused("/cuejack/tracks/1/gain", "13.0 is above 12.0")) {
+    #expect(
+      throws: RemoteError.refused(
+        "/cuejack/tracks/1/gain", "13.0 is above 12.0: it takes -90.0 to 12.0 dB")
+    ) {
       try client.send(OSCMessage("/cuejack/tracks/1/gain", .float(13)))
     }
   }
@@ -556,13 +559,15 @@ final class RecordingTarget: RemoteSession {
 
   @Test func aPublishedSessionIsFoundUntilItEnds() throws {
     let name = "session \(UUID().uuidString.prefix(8))"
-    let report = SessionReport(client: name, server: "s", port: 4711, path: "/a/b")
-    let session = try require(PublishedSession(client: name) { report })
-    func found() -> [SessionReport] {
-      RunningSessions(patience: 60).reports.filter { $0.client == name }
+    let origin = RemoteReport.Origin(.fx, client: name, server: "s", path: "/a/b")
+    let target = RecordingTarget()
+    let service = try require(
+      RemoteService(target, origin, port: 0, reach: .loopback) { _ in })
+    func found() -> [RemoteReport] {
+      RunningRemotes(patience: 60).reports.filter { $0.client == name }
     }
-    expectEqual(found(), [report])
-    session.end()
+    expectEqual(found(), [RemoteReport(of: target, origin, port: service.port)])
+    service.end()
     expectEqual(found(), [])
   }
 }

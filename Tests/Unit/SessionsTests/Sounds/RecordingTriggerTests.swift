@@ -3,6 +3,7 @@ import Codecs
 import Files
 import Foundation
 import RealTime
+import System
 import TestSupport
 import Testing
 
@@ -135,6 +136,92 @@ import Testing
       try wait(for: "the buffers") { rig.recorder.receivedFrames == 36_000 }
       expectEqual(rig.recorder.silence, [29_000, 15_876])
       _ = try rig.finish()
+    }
+  }
+
+  /// The bursts as 24 bits hold them.
+  @Sendable private static func coded(_ frame: Int64, _ input: Int) -> Float {
+    (bursts(frame, input) * 0x1p23).rounded(.toNearestOrEven) / 0x1p23
+  }
+
+  /// Bursts of sound, between which the noise stays below the level.
+  @Sendable private static func bursts(_ frame: Int64, _ input: Int) -> Float {
+    let isLoud = (10_000..<20_000).contains(frame) || (40_000..<52_001).contains(frame)
+    return isLoud ? 0.5 : RecordingRig.noise(frame, input) / 8
+  }
+
+  /// The file ends with the silence, to the frame. A pre-roll does not reach into the take before.
+  @Test(arguments: [Int64(0), 24_000]) func silenceEndsATakeAndTheNextOneWaits(preRoll: Int64)
+    throws
+  {
+    try withTemporaryFolder { folder in
+      let rig = try RecordingRig("a-%n.wav", in: folder, hears: Self.bursts)
+      let trigger = RecordingTrigger(
+        preRollFrames: preRoll, threshold: 0.25,
+        silence: RecordingTrigger.Silence(level: 0.25, frames: 4000), repeats: true)
+      try rig.start(trigger: trigger)
+      try rig.run(frames: 100_000)
+      try wait(for: "both takes") { rig.done.parts.count == 2 }
+      expectTrue(!rig.recorder.isOver && !trigger.hasBegun)
+      let paths = try rig.finish()
+      expectEqual(paths.map { fileName($0) }, ["a-001.wav", "a-002.wav"])
+      try expect([paths[0]], max(0, 10_000 - preRoll)..<24_000, hears: Self.coded)
+      try expect([paths[1]], max(24_000, 40_000 - preRoll)..<56_001, hears: Self.coded)
+    }
+  }
+
+  /// Sound that lasts until the end of a recording that nothing starts anew.
+  @Test func silenceEndsARecording() throws {
+    try withTemporaryFolder { folder in
+      let rig = try RecordingRig("a.wav", in: folder, hears: Self.bursts)
+      let trigger = RecordingTrigger(
+        silence: RecordingTrigger.Silence(level: 0.25, frames: 20_500), waits: false)
+      try rig.start(trigger: trigger)
+      try rig.run(frames: 100_000)
+      try wait(for: "the end") { rig.recorder.isOver }
+      // The silence of 20,000 frames between both bursts is too short, and that before them begins with the file.
+      try expect(rig.finish(), 0..<72_501, hears: Self.coded)
+    }
+  }
+
+  /// A key ends a take, and a gain amplifies the next one.
+  @Test func aTakeEndsOnRequestAndTheInputHasAGain() throws {
+    try withTemporaryFolder { folder in
+      let rig = try RecordingRig("a-%n.wav", in: folder) { _, _ in 0.25 }
+      let trigger = RecordingTrigger(repeats: true)
+      expectTrue(!trigger.end(at: 5))
+      try rig.start(trigger: trigger)
+      trigger.begin(at: 1000)
+      try rig.run(frames: 12_000)
+      try wait(for: "frames") { rig.recorder.receivedFrames == 12_000 }
+      expectTrue(trigger.end(at: 15_000))
+      rig.recorder.gain = 2
+      try rig.run(frames: 24_000)
+      try wait(for: "the first take") { rig.done.parts.count == 1 }
+      expectEqual(rig.done.parts.first?.frames, 14_000)
+      trigger.isArmed = false
+      trigger.begin(at: 40_000)
+      try rig.run(frames: 12_000)
+      let paths = try rig.finish()
+      let second = try samples(of: paths[1])
+      expectTrue(second.count == 2 * 8000 && second.allSatisfy { $0 == 0.5 })
+    }
+  }
+
+  /// Frames go on in another file on request, without a gap.
+  @Test func aRecordingIsSplitOnRequest() throws {
+    try withTemporaryFolder { folder in
+      let rig = try RecordingRig("a.wav", in: folder)
+      expectTrue(!rig.parts.split())
+      try rig.start()
+      try rig.run(frames: 30_000)
+      try wait(for: "frames") { rig.recorder.receivedFrames == 30_000 }
+      expectTrue(rig.parts.split())
+      try rig.run(frames: 30_000)
+      let paths = try rig.finish()
+      expectEqual(paths.map { fileName($0) }, ["a.wav", "a-2.wav"])
+      expectEqual(rig.messages.lines, [])
+      try expect(paths, 0..<60_000)
     }
   }
 }

@@ -61,6 +61,9 @@ extension RemoteControl {
       .reading("running", types: "T", "whether the session plays") { _, engine in
         [.bool(engine.isPlaying)]
       },
+      .reading("motion", types: "s", "stopped, waiting, playing or paused") { _, engine in
+        [.string(engine.motionWord)]
+      },
       .reading("recording", types: "T", "whether the session records") { _, engine in
         [.bool(engine.isRecording)]
       },
@@ -199,59 +202,15 @@ extension RemoteControl {
     of plugin: any HostedPlugin, at path: SessionPath, _ name: String, _ target: SessionPath,
     _ engine: SessionEngine
   ) -> [RemoteControl] {
-    let rate = engine.plan.timeline.sampleRate
-    let ports = plugin.description.ports.filter { $0.kind == .control && $0.direction == .input }
-    let controls = ports.map { port in
-      let range = port.range(sampleRate: rate)
-      let symbol = port.symbol
-      return parameter(
-        RemoteNode(
-          "\(name)/\(part(symbol))", .parameter, types: "f",
-          range: bounds(range.minimum.map { Double($0) }, range.maximum.map { Double($0) }),
-          unit: port.unit?.symbol, summary: port.name), target.appending(name: symbol)
-      ) { _, engine in
+    PluginValue.all(of: plugin, under: name, sampleRate: engine.plan.timeline.sampleRate).map {
+      value in
+      let target = target.appending(name: value.name)
+      return parameter(value.node, target) { _, engine in
+        let given = try? engine.document.value(at: target).double
         let plugin = engine.session.instances(at: path).first?.plugin
-        // A plugin that hangs or is gone does not say.
-        let given = try? engine.document.value(at: target.appending(name: symbol)).double
-        let value = (try? plugin?.value(of: symbol)) ?? given.map { Float($0) } ?? port.defaultValue
-        return value.map { [.float($0)] }
+        return value.present(in: plugin, given: given).map { [.float($0)] }
       }
     }
-    let parameters = plugin.description.parameters.filter {
-      $0.isWritable && ParameterValue(0, range: $0.range) != nil
-    }
-    return controls
-      + parameters.map { described in
-        let uri = described.uri
-        let start = uri.lastIndex { $0 == "#" || $0 == "/" }.map { uri.index(after: $0) }
-        let absent = described.defaultValue ?? described.minimum ?? 0
-        return parameter(
-          RemoteNode(
-            "\(name)/\(part(String(uri[(start ?? uri.startIndex)...])))", .parameter, types: "f",
-            range: bounds(described.minimum, described.maximum), unit: described.unit?.symbol,
-            summary: described.label ?? uri), target.appending(name: uri)
-        ) { _, engine in
-          // Not every plugin reports a parameter that was set.
-          let given = try? engine.document.value(at: target.appending(name: uri)).double
-          let plugin = engine.session.instances(at: path).first?.plugin
-          let reported = plugin?.parameterValues[uri]?.number.map { Double($0) }
-          return [.float(Float(given ?? reported ?? absent))]
-        }
-      }
-  }
-
-  private static func bounds(_ low: Double?, _ high: Double?) -> ClosedRange<Double>? {
-    guard let low, let high, low <= high else { return nil }
-    return low...high
-  }
-
-  /// Returns a symbol as a part of an address: characters that addresses cannot have become underscores.
-  static func part(_ symbol: String) -> String {
-    String(
-      symbol.map { character in
-        let isPlain = character.isASCII && (character.isLetter || character.isNumber)
-        return isPlain || character == "-" ? character : "_"
-      })
   }
 
   // MARK: Recordings and groups

@@ -1,7 +1,7 @@
 import System
 
-/// A session that OSC messages control: what `RemoteServer` calls, on its thread. All calls return soon.
-package protocol RemoteSession: AnyObject, Sendable {
+/// A session or command that OSC messages control: what `RemoteServer` calls, on its thread. All calls return soon.
+package protocol RemoteTarget: AnyObject, Sendable {
   /// The address space. No two nodes have one address.
   var remoteNodes: [RemoteNode] { get }
   /// A number that changes whenever `remoteNodes` does.

@@ -4,7 +4,7 @@ import Synchronization
 import Timeline
 
 /// Remote control of a running session: the addresses of `RemoteControl`.
-extension RunningSession: RemoteSession {
+extension RunningSession: RemoteTarget {
   package var remoteVersion: Int { version.load(ordering: .relaxed) }
 
   package var remoteNodes: [RemoteNode] { table.nodes }
@@ -33,7 +33,7 @@ extension RunningSession: RemoteSession {
 
   private func act(_ address: String, _ values: [OSCValue]) throws(RemoteError) -> RemoteWork {
     guard let control = table[address] else {
-      throw .refused(address, "the session has no such address")
+      throw .refused(address, "there is no such address")
     }
     let work = RemoteWork()
     let end = { @Sendable (outcome: Result<[String], SessionRunError>) in
@@ -51,18 +51,6 @@ extension RunningSession: RemoteSession {
     return work
   }
 
-  /// Starts remote control on a port, or on a free one if that port is taken.
-  func remoteServer(on port: UInt16) throws(OSCError) -> RemoteServer {
-    do throws(OSCError) {
-      return try RemoteServer(self, port: port, reach: options.reach)
-    } catch {
-      if port == 0 { throw error }
-      let server = try RemoteServer(self, reach: options.reach)
-      options.onMessage("\(error): remote control is on UDP port \(server.port) instead")
-      return server
-    }
-  }
-
   // MARK: What only messages ask
 
   /// Starts everything that waits for no event of its own on a frame of JACK's frame time: below 2³² the value
@@ -71,9 +59,7 @@ extension RunningSession: RemoteSession {
     let engine = try running()
     if engine.usesTransport { throw .refused("JACK's transport starts the session") }
     let device = engine.device
-    let frame =
-      number < 1 << 32
-      ? DeviceTime.widen(UInt32(truncatingIfNeeded: number), near: device.now) : number
+    let frame = device.frame(numbered: number)
     if frame <= device.now + Int64(engine.session.latencyFrames) {
       throw .refused("the frame \(number) has passed")
     }

@@ -3,34 +3,39 @@ import Control
 import Sessions
 import System
 
-/// `cuejack set`: sets values of a running session, or performs its actions.
+/// `cuejack set`: sets values of a running session or command, or performs its actions.
 struct SetValue: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "set", abstract: "Control a running session.",
+    commandName: "set", abstract: "Control a running session, player, effect or recording.",
     discussion: """
-      A target is an OSC address of the session, without /cuejack/ at its beginning, as in \
+      The client is that of `cuejack list`: its name, the beginning of its name if no other one has it, or the \
+      number of its process. A target is an OSC address, without /cuejack/ at its beginning, as in \
       tracks/1/gain=-6. A name may stand in place of a number, as in tracks/drums/gain=-6dB, and a path of \
       the document does as well, as in tracks[drums].gain=-6. Patterns (tracks/*/mute=on) and the ranges of \
       faders (tracks/1/gain/-60..6=0.25) are taken as over OSC. Without a value it is an action, as start. \
       `cuejack osc` lists them. The command first checks that all targets exist and all values fit, and \
-      sends nothing if one does not. Then it sends them in order; the first one that the session refuses \
-      ends it. The exit code is 1 if there is no such session or target, or the session refuses a value.
+      sends nothing if one does not. Then it sends them in order; the first one that is refused \
+      ends it. The exit code is 1 if there is no such client or target, or a value is refused.
       """
         + examples(
           "cuejack set duo start",
           "cuejack set duo tracks/1/gain=-6 locate=12.5",
-          "cuejack set duo tracks/drums/gain=-6dB"))
+          "cuejack set duo tracks/drums/gain=-6dB",
+          "cuejack set cuejack-play pause",
+          "cuejack set cuejack-fx plugins/limiter/ceiling=-3 bypass=off",
+          "cuejack set cuejack-record stop"))
 
-  @OptionGroup var choice: SessionChoice
+  @OptionGroup var choice: RemoteChoice
 
   @Argument(
-    help: "The JACK client of the session, its folder, or its address: osc.udp://HOST:PORT/.",
-    completion: .sessionClients)
+    help:
+      "The JACK client, its process, the folder of the session, or an address: osc.udp://HOST:PORT/.",
+    completion: .remoteClients)
   var client: String
 
   @Argument(
     help: ArgumentHelp("What to set or do.", valueName: "target=value"),
-    completion: .sessionTargets)
+    completion: .remoteTargets)
   var targets: [String]
 
   func run() throws {
@@ -51,7 +56,7 @@ struct SetValue: ParsableCommand {
   private static func reason(
     against target: String, _ address: String, _ addresses: RemoteAddresses
   ) -> String {
-    let none = "the session has no such address"
+    let none = addresses.unknown(address)
     guard let path = try? SessionPath(typed: target), path.isPossible else { return none }
     if let list = path.steps.first?.word, RemoteNode.named.contains(list), path.steps.count > 1 {
       let parts = address.split(separator: "/")

@@ -2,33 +2,33 @@ import ArgumentParser
 import Control
 import System
 
-/// `cuejack osc`: lists what a running session offers over OSC.
+/// `cuejack osc`: lists what a running session or command offers over OSC.
 struct ShowOSC: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "osc", abstract: "List the OSC addresses of a running session.",
+    commandName: "osc", abstract: "List the OSC addresses of a running session or command.",
     discussion: """
       Each line has an address, the type tags of its values, its kind (action, parameter, state or \
       meter), its range, unit and meaning. With a pattern, prints the present values of the matching \
-      addresses instead. The exit code is 1 if there is no such session or address.
+      addresses instead. The exit code is 1 if there is no such client or address.
       """
         + examples(
           "cuejack osc duo",
           "cuejack osc duo '/cuejack/tracks/*/gain'"))
 
-  @OptionGroup var choice: SessionChoice
+  @OptionGroup var choice: RemoteChoice
 
   @Flag(help: "Print a JSON array of the addresses.")
   var json = false
 
   @Argument(
     help:
-      "The JACK client of the session, its folder, or its address: osc.udp://HOST:PORT/. Default: the only one that runs.",
-    completion: .sessionClients)
+      "The JACK client, its process, the folder of the session, or an address: osc.udp://HOST:PORT/. Default: the only one that runs.",
+    completion: .remoteClients)
   var client: String?
 
   @Argument(
     help: "An address or a pattern, such as /cuejack/tracks/*/gain.",
-    completion: .sessionAddresses)
+    completion: .remoteAddresses)
   var pattern: String?
 
   func validate() throws {

@@ -1,0 +1,91 @@
+import ArgumentParser
+import Glibc
+import Synchronization
+import System
+
+/// The value of `--on-open` and `--on-close`: a command for files of a recording, without a shell.
+struct FileCommand: ExpressibleByArgument, Sendable {
+  /// The words, of which the first one is the program.
+  private let words: [String]
+  private static let placeholder = "{}"
+
+  init?(argument: String) {
+    guard let words = Self.words(of: argument), !words.isEmpty else { return nil }
+    self.words = words
+  }
+
+  /// Splits a text at spaces. Single quotation marks keep all between them, double ones all but backslashes, and a
+  /// backslash keeps the next character. Nil if something is not closed.
+  static func words(of text: String) -> [String]? {
+    var words: [String] = []
+    var word: String?
+    var quotation: Character?
+    var rest = Substring(text)
+    while let character = rest.popFirst() {
+      switch (character, quotation) {
+      case ("'", "'"?), ("\"", "\""?): quotation = nil
+      case ("'", nil), ("\"", nil):
+        quotation = character
+        word = word ?? ""
+      case ("\\", nil), ("\\", "\""?):
+        guard let next = rest.popFirst() else { return nil }
+        word = (word ?? "") + String(next)
+      case (" ", nil), ("\t", nil), ("\n", nil):
+        if let word { words.append(word) }
+        word = nil
+      default: word = (word ?? "") + String(character)
+      }
+    }
+    if quotation != nil { return nil }
+    if let word { words.append(word) }
+    return words
+  }
+
+  /// Returns the words for a file.
+  func words(for path: String) -> [String] {
+    // A path must not be taken for an option.
+    let path = path.hasPrefix("-") ? "./\(path)" : path
+    if words.contains(where: { $0.contains(Self.placeholder) }) {
+      return words.map { $0.replacing(Self.placeholder, with: path) }
+    }
+    return words + [path]
+  }
+
+  /// Returns the program; nil if there is none.
+  var program: String? { findProgram(words[0]) }
+}
+
+/// The commands that run for files of a recording. Any thread that is not real time.
+final class FileCommands: Sendable {
+  private let running = Monitor(0)
+
+  /// Starts a command for a file. Messages tell if it cannot be started, or fails. The command writes to standard error.
+  func run(_ command: FileCommand?, for path: String) {
+    guard let command else { return }
+    let words = command.words(for: path)
+    guard let program = command.program else {
+      return Screen.shared.remark("\(words[0]): there is no such program")
+    }
+    var process: Int32 = 0
+    let failure = startProcess(
+      &process, program, words,
+      files: [.nothing, .open(ForeignOutput.error), .open(ForeignOutput.error)])
+    guard failure == 0 else {
+      return Screen.shared.remark("\(program): \(unsafe String(cString: strerror(failure)))")
+    }
+    running.change { $0 += 1 }
+    startThread(named: "cuejack-command") { [running, process] in
+      var status: CInt = 0
+      while unsafe waitpid(process, &status, 0) < 0, errno == EINTR {}
+      if status != 0 {
+        let code = status & 0x7F
+        let reason = code == 0 ? "exit code \(status >> 8 & 0xFF)" : "signal \(code)"
+        Screen.shared.remark("\(words.joined(separator: " ")): it failed with \(reason)")
+      }
+      running.change { $0 -= 1 }
+    }
+  }
+
+  /// Waits until all commands have ended.
+  func waitUntilIdle() { running.wait { $0 == 0 ? () : nil } }
+}

@@ -1,0 +1,88 @@
+import Control
+import Dispatch
+
+/// The remote control of a command that plays, runs plugins or records. Main thread.
+final class CommandRemote {
+  private let desk: RemoteDesk
+  private let service: RemoteService
+  private let makeControls: () -> [CommandControl]
+  /// Returns a number that changes with the addresses.
+  private let layout: () -> Int
+  private var present: (layout: Int, controls: [String: CommandControl])?
+
+  /// Starts remote control, and tells its port.
+  ///
+  /// - Parameters:
+  ///   - awake: Signalled when `serve` has something to do.
+  ///   - layout: Returns a number that changes with the addresses.
+  ///   - controls: Returns the addresses. If two have one address, the first one counts.
+  /// - Returns: Nil if the options want none, or if there is no port.
+  init?(
+    _ options: RemoteOptions, _ origin: RemoteReport.Origin, _ awake: DispatchSemaphore,
+    layout: @escaping () -> Int = { 0 }, _ controls: @escaping () -> [CommandControl]
+  ) {
+    guard let port = options.wantedPort else { return nil }
+    desk = RemoteDesk { awake.signal() }
+    makeControls = controls
+    self.layout = layout
+    let reach = options.reach
+    let service = RemoteService(desk, origin, port: port, reach: reach) {
+      Screen.shared.remark($0)
+    }
+    guard let service else { return nil }
+    self.service = service
+    publish()
+    // A free port is found by the client's name.
+    if options.given != nil {
+      let hosts = reach == .loopback ? "" : " for \(reach)"
+      Screen.shared.say("remote control: UDP port \(service.port)\(hosts)")
+    }
+  }
+
+  /// Carries out the messages that have come, and publishes the present values.
+  func serve() {
+    for job in desk.takeJobs() {
+      let outcome: RemoteWork.Outcome
+      do {
+        guard let control = present?.controls[job.address] else {
+          throw RemoteError.refused(job.address, "there is no such address any more")
+        }
+        try control.act(job.values)
+        outcome = .success([])
+      } catch let error as RemoteError {
+        outcome = .failure(error)
+      } catch {
+        outcome = .failure(.refused(job.address, "\(error)"))
+      }
+      // Whoever reads after the answer reads what was set.
+      publish()
+      job.work.end(outcome)
+    }
+    publish()
+  }
+
+  private func publish() {
+    var nodes: [RemoteNode]?
+    let layout = layout()
+    if present?.layout != layout {
+      let controls = makeControls()
+      let unique = Dictionary(controls.map { ($0.node.address, $0) }) { first, _ in first }
+      var seen: Set<String> = []
+      nodes = controls.map(\.node).filter { seen.insert($0.address).inserted }
+      present = (layout, unique)
+    }
+    desk.publish(present?.controls.compactMapValues { $0.read() } ?? [:], nodes)
+  }
+
+  /// Ends remote control. Messages that wait are refused.
+  func end() {
+    desk.end()
+    service.end()
+  }
+}
+
+/// Why a command does not do what it was asked, in words.
+struct Refusal: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,95 @@
+import Synchronization
+
+/// What a command offers to remote control: the values that its main thread has published last, and the messages that
+/// the main thread is to carry out.
+package final class RemoteDesk: RemoteTarget {
+  /// The value of an address.
+  package enum Reading: Sendable {
+    case values([OSCValue])
+    /// Read for each question, on any thread.
+    case live(@Sendable () -> [OSCValue])
+  }
+
+  /// A message to carry out: its address, its values, and the work to end then.
+  package struct Job: Sendable {
+    package let address: String
+    package let values: [OSCValue]
+    package let work: RemoteWork
+  }
+
+  private struct State {
+    var version = 0
+    var nodes: [RemoteNode] = []
+    var readings: [String: Reading] = [:]
+    var jobs: [Job] = []
+    var isOver = false
+  }
+  private let state = Mutex(State())
+  private let onJob: @Sendable () -> Void
+
+  /// - Parameter onJob: Called when there is a message to carry out.
+  package init(onJob: @escaping @Sendable () -> Void) { self.onJob = onJob }
+
+  // MARK: The main thread
+
+  /// Takes the messages that wait.
+  package func takeJobs() -> [Job] {
+    state.withLock { state in
+      defer { state.jobs = [] }
+      return state.jobs
+    }
+  }
+
+  /// Publishes the present values, by address.
+  ///
+  /// - Parameter nodes: The addresses; nil if they stay.
+  package func publish(_ readings: [String: Reading], _ nodes: [RemoteNode]?) {
+    state.withLock { state in
+      state.readings = readings
+      guard let nodes else { return }
+      state.nodes = nodes
+      state.version += 1
+    }
+  }
+
+  /// Refuses the messages that wait, and all later ones.
+  package func end() {
+    state.withLock { $0.isOver = true }
+    for job in takeJobs() { job.work.end(Self.refusal(job.address)) }
+  }
+
+  // MARK: The server's thread
+
+  package var remoteNodes: [RemoteNode] { state.withLock { $0.nodes } }
+  package var remoteVersion: Int { state.withLock { $0.version } }
+
+  package func remoteValues(at address: String) -> [OSCValue]? {
+    switch state.withLock({ $0.readings[address] }) {
+    case .values(let values)?: values
+    case .live(let read)?: read()
+    case nil: nil
+    }
+  }
+
+  package func setRemote(_ address: String, to values: [OSCValue]) throws(RemoteError)
+    -> RemoteWork?
+  { ask(address, values) }
+
+  package func perform(_ address: String, _ arguments: [OSCValue]) throws(RemoteError)
+    -> RemoteWork?
+  { ask(address, arguments) }
+
+  private func ask(_ address: String, _ values: [OSCValue]) -> RemoteWork {
+    let work = RemoteWork()
+    let isTaken = state.withLock { state in
+      if !state.isOver { state.jobs.append(Job(address: address, values: values, work: work)) }
+      return !state.isOver
+    }
+    if isTaken { onJob() } else { work.end(Self.refusal(address)) }
+    return work
+  }
+
+  private static func refusal(_ address: String) -> RemoteWork.Outcome {
+    .failure(.refused(address, "the command ends"))
+  }
+}
