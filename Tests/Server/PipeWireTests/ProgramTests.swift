@@ -25,6 +25,7 @@ import Testing
             "stopping.c", "buffers.c", "properties.c", "clock.c", "times.c", "seek.c", "record.c",
             "timelines.c", "freewheel.c", "exits.c", "hardware.c", "units.c", "plugins.c",
             "generators.c", "effects.c", "graphs.c", "edits.c", "canonical.c", "strict.c", "midi.c",
+            "sequences.c",
           ]
         case .monitor:
           [
