@@ -67,7 +67,9 @@ import Testing
       let first = onsets.first ?? 0
       expectEqual(onsets.count, 64)
       for (i, onset) in onsets.enumerated() {
-        expectTrue((0..<64).contains(onset - first - i * 3600), "note \(i) at \(onset - first)")
+        // FluidSynth's block, and the slope of its envelope.
+        let late = onset - first - i * 3600
+        expectTrue((-32..<96).contains(late), "note \(i): \(late) frames")
       }
     }
   }
