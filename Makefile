@@ -130,7 +130,7 @@ proof: release ## The long proofs: ten minutes of 60 clients and of 1,000 queues
 
 # The cases need not be looked for leaks of the program that runs them.
 .PHONY: fuzz
-fuzz: deps plugins ## Hands damaged sound files, bundles, plugin memory, graph reports, sessions, MIDI files, SoundFonts and OSC packets to what reads them, and makes random calls of the library, under AddressSanitizer (about 95 min; SECONDS_OF_CALLS=N).
+fuzz: deps plugins ## Hands damaged sound files, bundles, plugin memory, graph reports, sessions, MIDI files and messages, SoundFonts and OSC packets to what reads them, and makes random calls of the library, under AddressSanitizer (about 95 min; SECONDS_OF_CALLS=N).
 	@swift build -c release --sanitize=address --build-path .build-fuzz --product cuejack-fuzz
 	export ASAN_OPTIONS=detect_leaks=0
 	.build-fuzz/release/cuejack-fuzz sounds --cases 100000
@@ -141,6 +141,7 @@ fuzz: deps plugins ## Hands damaged sound files, bundles, plugin memory, graph r
 	.build-fuzz/release/cuejack-fuzz packets --cases 100000
 	.build-fuzz/release/cuejack-fuzz sessions --cases 100000
 	.build-fuzz/release/cuejack-fuzz midi --cases 1000000
+	.build-fuzz/release/cuejack-fuzz messages --cases 1000000
 	LV2_PATH="$(CURDIR)/.build/lv2" .build-fuzz/release/cuejack-fuzz soundfonts --cases 100000
 	swift build -c release --sanitize=address --build-path .build-fuzz --product AudioToolbox
 	# A minute each with one seed after the other; "calls 60 SEED" makes nearly the same calls again.

@@ -160,7 +160,8 @@ let package = Package(
     .target(
       name: "Music",
       dependencies: [
-        "AudioUnits", "Files", "RealTime", "System",
+        "AudioUnits", "Files", "Hardware", "MIDI", "RealTime", "Server", "System",
+        .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     // Swift's view of the C module of the same name, which is the toolchain's: no module of a package may share
     // that with others.
@@ -185,7 +186,7 @@ let package = Package(
       name: "AVFAudio",
       dependencies: [
         "AudioQueue", "AudioToolbox", "AudioUnits", "CRealTime", "Codecs", "Files", "Graph",
-        "Hardware", "Music",
+        "Hardware", "MIDI", "Music",
         "PluginHost", "RealTime", "Server", "System", "Timeline",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
@@ -246,7 +247,7 @@ let package = Package(
     .executableTarget(
       name: "cuejack-fuzz",
       dependencies: [
-        "AudioToolbox", "CPluginRunner", "CRealTime", "Control", "Files", "Graph", "Music",
+        "AudioToolbox", "CPluginRunner", "CRealTime", "Control", "Files", "Graph", "MIDI", "Music",
         "PluginHost", "Sessions", "System", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/Tools/Fuzz", swiftSettings: relaxed),
@@ -329,7 +330,7 @@ let package = Package(
     .testTarget(
       name: "MusicTests",
       dependencies: [
-        "AudioUnits", "CProbe", "CRealTime", "Files", "Music", "RealTime", "TestSupport",
+        "AudioUnits", "CProbe", "CRealTime", "Files", "Hardware", "Music", "RealTime", "TestSupport",
       ],
       path: "Tests/Unit/MusicTests", swiftSettings: relaxed),
     .target(
@@ -420,8 +421,7 @@ let package = Package(
       name: "AVFAudioTests",
       dependencies: [
         "AVFAudio", "AVFoundation", "AudioToolbox", "AudioUnits", "CProbe", "CoreFoundation",
-        "Hardware", "Server",
-        "TestSupport",
+        "Hardware", "MIDI", "Server", "TestSupport",
       ],
       path: "Tests/API/AVFAudioTests", exclude: ["members.md"], swiftSettings: relaxed),
     // A program written for Apple's systems, word for word.

@@ -24,7 +24,8 @@ struct Bench: ParsableCommand {
       Files are those of one cuejack play, up to 200. Recordings have 32 channels, by cuejack record, \
       jack_capture and jack_rec. Threads are those of a graph with chains side by side. Engines are players and a \
       mixer in an AVAudioEngine and as audio units, driven by hand. Tails are the \
-      longest cycles of 64 tracks with a plugin each, while both cores are busy.
+      longest cycles of 64 tracks with a plugin each, while both cores are busy. Synths are 64 voices of a SoundFont, in \
+      cuejack fx and in fluidsynth.
       """)
 
   @Option(help: "Also write the results to this file, as JSON.")
@@ -41,7 +42,7 @@ struct Bench: ParsableCommand {
 
   enum Part: String, ExpressibleByArgument, CaseIterable {
     case cycles, players, renders, codecs, latency, starvation, graph, chains, mixes, queues
-    case files, recordings, threads, engines, tails
+    case files, recordings, threads, engines, tails, synths
   }
   @Option(help: "Measure only one part.")
   var only: Part?
@@ -109,6 +110,7 @@ struct Bench: ParsableCommand {
     report.threads = try measure(.threads, effort, ThreadCost.all)
     report.engines = try measure(.engines, effort, EngineCost.all)
     report.tails = try measure(.tails, effort, TailCost.all)
+    report.synths = try measure(.synths, effort, SynthCost.all)
     if let json { try report.json().write(to: URL(fileURLWithPath: json)) }
   }
 

@@ -19,6 +19,7 @@ struct Report: Codable {
   var threads: [ThreadCost] = []
   var engines: [EngineCost] = []
   var tails: [TailCost] = []
+  var synths: [SynthCost] = []
 
   func json() throws -> Data {
     let encoder = JSONEncoder()

@@ -91,7 +91,7 @@ package final class MIDIClient: MIDIObject, VoiceOwner, @unchecked Sendable {
 
   /// The end of the names of the JACK ports of `MIDIInputPort` and `MIDIOutputPort`, which are no endpoints. Clients
   /// that list endpoints leave these ports out: a program that sends all that it hears would hear itself.
-  private static let privateSuffix = " (Core MIDI)"
+  static let privateSuffix = " (Core MIDI)"
 
   /// Whether a port is no endpoint, but a part of a port of Core MIDI.
   static func isPrivate(_ port: String) -> Bool { port.hasSuffix(privateSuffix) }

@@ -12,7 +12,7 @@ package struct MIDIStream {
   package private(set) var strayBytes = 0
 
   /// Bytes of a system exclusive message that are kept until its end. A longer one is divided.
-  private static let mostBytes = 1 << 16
+  static let mostBytes = 1 << 16
 
   package init() {}
 

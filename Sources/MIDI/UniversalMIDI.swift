@@ -3,12 +3,12 @@
 /// Messages of MIDI 2.0 lose what MIDI 1.0 has no room for: lower bits of values, and what concerns one note
 /// only, except pressure.
 package struct UniversalMIDI {
-  /// A system exclusive message that has begun.
-  private var exclusive: [UInt8] = []
+  /// The bytes of a system exclusive message that has begun; nil if none has.
+  private var exclusive: [UInt8]?
 
   package init() {}
 
-  /// Returns the messages that a packet completes, as bytes.
+  /// Returns the messages that a packet completes, as bytes. A long system exclusive message comes in pieces.
   package mutating func messages(_ words: [UInt32]) -> [[UInt8]] {
     var messages: [[UInt8]] = []
     var rest = words[...]
@@ -47,10 +47,17 @@ package struct UniversalMIDI {
       .map { UInt8(truncatingIfNeeded: $0) & 0x7F }
     // Whole, beginning, middle, end.
     if status == 0 || status == 1 { exclusive = [0xF0] }
-    exclusive += bytes.prefix(count)
-    guard status == 0 || status == 3 else { return }
-    if exclusive.first == 0xF0 { messages.append(exclusive + [0xF7]) }
-    exclusive = []
+    guard var all = exclusive else { return }
+    exclusive = nil
+    all += bytes.prefix(count)
+    if status == 0 || status == 3 {
+      messages.append(all + [0xF7])
+    } else if all.count >= MIDIStream.mostBytes {
+      messages.append(all)
+      exclusive = []
+    } else {
+      exclusive = all
+    }
   }
 
   /// A channel message of MIDI 2.0.

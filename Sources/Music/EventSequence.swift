@@ -1,4 +1,6 @@
 package import AudioUnits
+package import Hardware
+package import MIDI
 import RealTime
 import Synchronization
 import System
@@ -15,6 +17,8 @@ package protocol SequenceTarget: AnyObject, Sendable {
   var instrument: Unit? { get }
   /// Returns the unit of a node; nil if there is none.
   func unit(ofNode node: Int32) -> Unit?
+  /// The device whose cycles render; nil if the program renders.
+  var device: HardwareDevice? { get }
 }
 
 /// A sequence of musical events: tracks, and a track of tempos. Any thread that is not real time.
@@ -33,6 +37,8 @@ package final class EventSequence: Sendable {
     case none
     case node(Int32)
     case unit(Unit)
+    /// A destination of MIDI messages.
+    case endpoint(MIDIEndpoint)
   }
 
   package struct Loop: Sendable, Equatable {
@@ -177,6 +183,20 @@ package final class EventSequence: Sendable {
   package func setTarget(_ target: (any SequenceTarget)?) throws(MusicError) {
     if isPlaying { throw .invalidState("the sequence is played") }
     try change { $0.target = target }
+  }
+  /// True if a track has no endpoint: an instrument plays it. So it is without tracks.
+  package var needsInstrument: Bool {
+    let tracks = current.tracks
+    return tracks.isEmpty
+      || tracks.contains {
+        if case .endpoint = $0.settings.destination { false } else { true }
+      }
+  }
+  /// Lets all tracks have one destination.
+  package func setDestination(_ destination: Destination) throws(MusicError) {
+    try change { state in
+      for i in state.tracks.indices { state.tracks[i].settings.destination = destination }
+    }
   }
   /// Sets the function that hears of the program's events.
   package func setUserCallback(_ body: UserCallback?) { callback.set(body) }

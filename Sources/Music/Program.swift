@@ -1,4 +1,5 @@
 import AudioUnits
+import MIDI
 import RealTime
 import Synchronization
 import System
@@ -170,6 +171,8 @@ final class ClockMemory: @unchecked Sendable {
 @safe
 final class FeedMemory: @unchecked Sendable {
   let unit: Unit
+  /// The port that the feed plays; nil if the unit hears it.
+  let port: MIDIPlayPort?
   private let feed: UnsafeMutablePointer<SequenceFeed>
   private let notes: UnsafeMutablePointer<SoundingNote>
   private let place: UnsafeMutablePointer<SequenceFeed.Place>
@@ -177,9 +180,12 @@ final class FeedMemory: @unchecked Sendable {
   /// Held while the list of a unit is changed.
   private static let lists = Mutex<Void>(())
 
-  /// - Parameter index: The number of the feed in setups; nil for the clock.
-  init(_ unit: Unit, _ clock: ClockMemory, index: Int?) {
+  /// - Parameters:
+  ///   - index: The number of the feed in setups; nil for the clock.
+  ///   - port: A port that the feed plays and disposes of, with the clock's unit; nil if the unit hears it.
+  init(_ unit: Unit, _ clock: ClockMemory, index: Int?, port: MIDIPlayPort? = nil) {
     self.unit = unit
+    self.port = port
     self.clock = clock
     unsafe notes = .allocate(capacity: SequenceFeed.mostNotes)
     unsafe place = .allocate(capacity: 1)
@@ -188,12 +194,21 @@ final class FeedMemory: @unchecked Sendable {
     let rate = (try? unit.bus(.output, 0).format.sampleRate) ?? 0
     unsafe feed.initialize(
       to: SequenceFeed(
-        unit.render, clock.clock, clock.state, index: index, rate: rate, notes: notes, place: place)
+        unit.render, clock.clock, clock.state, index: index, rate: rate, port: port?.messages,
+        notes: notes, place: place)
     )
+    // The clock of a unit comes before the ports that follow it.
     Self.lists.withLock { _ in
-      unsafe feed.pointee.setFollowing(
-        unsafe UnsafeMutableRawPointer(unit.render.pointee.firstFeed))
-      unsafe unit.render.pointee.setFirstFeed(feed)
+      guard port != nil, var last = unsafe unit.render.pointee.firstFeed else {
+        unsafe feed.pointee.setFollowing(
+          unsafe UnsafeMutableRawPointer(unit.render.pointee.firstFeed))
+        unsafe unit.render.pointee.setFirstFeed(feed)
+        return
+      }
+      while let next = unsafe last.pointee.following {
+        unsafe last = next.assumingMemoryBound(to: SequenceFeed.self)
+      }
+      unsafe last.pointee.setFollowing(feed)
     }
   }
 
@@ -206,27 +221,29 @@ final class FeedMemory: @unchecked Sendable {
 
   /// Ends the notes that sound, and leaves the unit. Memory that a render may read stays for good.
   func remove() {
-    Self.lists.withLock { _ in
-      var other = unsafe unit.render.pointee.firstFeed
-      if unsafe other == feed {
-        let next = unsafe feed.pointee.following
-        unsafe unit.render.pointee.setFirstFeed(
-          next?.assumingMemoryBound(to: SequenceFeed.self))
-        return
-      }
-      while let present = unsafe other {
-        let next = unsafe present.pointee.following
-        if unsafe next == UnsafeMutableRawPointer(feed) {
-          unsafe present.pointee.setFollowing(feed.pointee.following)
-          return
-        }
-        unsafe other = unsafe next?.assumingMemoryBound(to: SequenceFeed.self)
-      }
-    }
+    Self.lists.withLock { _ in unlink() }
     if unit.settle() {
       unsafe feed.pointee.endNotes()
+      port?.dispose()
     } else {
       keepForGood(self)
+    }
+  }
+
+  private func unlink() {
+    var other = unsafe unit.render.pointee.firstFeed
+    if unsafe other == feed {
+      let next = unsafe feed.pointee.following
+      unsafe unit.render.pointee.setFirstFeed(next?.assumingMemoryBound(to: SequenceFeed.self))
+      return
+    }
+    while let present = unsafe other {
+      let next = unsafe present.pointee.following
+      if unsafe next == UnsafeMutableRawPointer(feed) {
+        unsafe present.pointee.setFollowing(feed.pointee.following)
+        return
+      }
+      unsafe other = unsafe next?.assumingMemoryBound(to: SequenceFeed.self)
     }
   }
 }

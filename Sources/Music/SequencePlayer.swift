@@ -1,5 +1,9 @@
 import AudioUnits
+import Hardware
+import Logging
+import MIDI
 import RealTime
+import Server
 import Synchronization
 import System
 
@@ -21,6 +25,8 @@ package final class SequencePlayer: Sendable {
     var setup: ProgramMemory?
     var clock: FeedMemory?
     var feeds: [FeedMemory] = []
+    /// The device of the feeds that play ports. It stays open as long.
+    var device: HardwareDevice?
     var teller: UserEventTeller?
   }
   private let state = Mutex(State())
@@ -237,12 +243,15 @@ package final class SequencePlayer: Sendable {
       let hasSolo = content.tracks.contains { $0.settings.isSoloed }
       for track in content.tracks where !track.settings.isMuted {
         if hasSolo && !track.settings.isSoloed { continue }
-        let unit: Unit? =
-          switch track.settings.destination {
-          case .none: target.instrument
-          case .node(let node): target.unit(ofNode: node)
-          case .unit(let unit): unit
-          }
+        let unit: Unit?
+        switch track.settings.destination {
+        case .none: unit = target.instrument
+        case .node(let node): unit = target.unit(ofNode: node)
+        case .unit(let own): unit = own
+        case .endpoint(let endpoint):
+          if let feed = feed(endpoint, target) { program.add(track, feed: feed) }
+          continue
+        }
         guard let unit, !unit.isDisposed else { continue }
         program.add(track, feed: feed(unit))
       }
@@ -271,8 +280,36 @@ package final class SequencePlayer: Sendable {
   /// Returns the number of a unit's feed.
   private func feed(_ unit: Unit) -> Int {
     state.withLock { state in
-      if let known = state.feeds.firstIndex(where: { $0.unit === unit }) { return known }
+      if let known = state.feeds.firstIndex(where: { $0.port == nil && $0.unit === unit }) {
+        return known
+      }
       state.feeds.append(FeedMemory(unit, memory, index: state.feeds.count))
+      return state.feeds.count - 1
+    }
+  }
+
+  /// Returns the number of the feed that plays to a destination of MIDI messages; nil if it cannot be reached, which
+  /// the log tells, or if the program renders.
+  private func feed(_ endpoint: MIDIEndpoint, _ target: any SequenceTarget) -> Int? {
+    let known = state.withLock { state in
+      state.feeds.firstIndex { $0.port?.endpoint === endpoint }
+    }
+    if let known { return known }
+    guard let clock = target.clock, let device = target.device else { return nil }
+    let port: MIDIPlayPort
+    do throws(ServerError) {
+      let opened = try device.open()
+      port = try MIDIPlayPort(to: endpoint, on: opened)
+    } catch {
+      log.error("a sequence cannot be played to “\(endpoint.port)”: \(error)")
+      return nil
+    }
+    return state.withLock { state in
+      if state.device == nil {
+        device.beginUse()
+        state.device = device
+      }
+      state.feeds.append(FeedMemory(clock, memory, index: state.feeds.count, port: port))
       return state.feeds.count - 1
     }
   }
@@ -289,12 +326,13 @@ package final class SequencePlayer: Sendable {
 
   /// Lets go of all units.
   private func removeFeeds() {
-    let (feeds, clock, setup) = state.withLock { state in
-      defer { (state.feeds, state.clock, state.setup) = ([], nil, nil) }
-      return (state.feeds, state.clock, state.setup)
+    let (feeds, clock, setup, device) = state.withLock { state in
+      defer { (state.feeds, state.clock, state.setup, state.device) = ([], nil, nil, nil) }
+      return (state.feeds, state.clock, state.setup, state.device)
     }
     unsafe memory.clock.pointee.swap(nil)
     for feed in feeds + [clock].compactMap({ $0 }) { feed.remove() }
+    device?.endUse()
     // A render that has not returned may read it.
     if let setup, !feeds.allSatisfy({ $0.unit.settle() }) || clock?.unit.settle() == false {
       keepForGood(setup)

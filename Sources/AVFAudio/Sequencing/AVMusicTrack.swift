@@ -1,7 +1,8 @@
-import AudioToolbox
+public import AudioToolbox
 import AudioUnits
 import Foundation
 import Logging
+import MIDI
 import Music
 import Synchronization
 import System
@@ -43,6 +44,25 @@ open class AVMusicTrack: NSObject, @unchecked Sendable {
     set {
       state.withLock { $0.destination = newValue }
       change("destinationAudioUnit") { $0.destination = newValue.map { .unit($0.core) } ?? .none }
+    }
+  }
+
+  /// The destination of MIDI messages that plays the track, each event on its frame; 0 for `destinationAudioUnit`. In
+  /// manual rendering no message is sent. A number that is no endpoint is left out.
+  open var destinationMIDIEndpoint: MIDIEndpointRef {
+    get {
+      if case .endpoint(let endpoint) = settings.destination { endpoint.reference } else { 0 }
+    }
+    set {
+      let endpoint = MIDIObject.find(newValue, as: MIDIEndpoint.self)
+      if newValue != 0 && endpoint?.isSource != false {
+        log.warning("AVMusicTrack.destinationMIDIEndpoint: \(newValue) is no destination")
+        return
+      }
+      state.withLock { $0.destination = nil }
+      change("destinationMIDIEndpoint") {
+        $0.destination = endpoint.map { .endpoint($0) } ?? .none
+      }
     }
   }
 

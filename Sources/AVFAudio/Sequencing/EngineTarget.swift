@@ -1,5 +1,6 @@
 public import AudioToolbox
 import AudioUnits
+import Hardware
 import Music
 import Synchronization
 
@@ -31,6 +32,10 @@ final class EngineTarget: SequenceTarget {
   }
 
   func unit(ofNode node: Int32) -> AudioUnits.Unit? { nil }
+
+  var device: HardwareDevice? {
+    engine.flatMap { $0.isInManualRenderingMode ? nil : $0.live.device }
+  }
 }
 
 extension AVAudioEngine {

@@ -3,6 +3,7 @@ import Glibc
 import Graph
 import PluginHost
 import RealTime
+import Server
 import Synchronization
 import System
 
@@ -33,32 +34,6 @@ final class HostMemory: @unchecked Sendable {
   }
 
   deinit { unsafe callbacks.deallocate() }
-}
-
-/// The MIDI messages that wait for a unit's next render.
-@safe
-final class MessageMemory: @unchecked Sendable {
-  let queue: UnsafeMutablePointer<MessageQueue>
-  private let slots: UnsafeMutablePointer<QueuedMessage>
-  private let bytes: UnsafeMutablePointer<UInt8>
-
-  init() {
-    unsafe slots = .allocate(capacity: MessageQueue.capacity)
-    for i in 0..<MessageQueue.capacity { unsafe (slots + i).initialize(to: QueuedMessage(i)) }
-    unsafe bytes = .allocate(capacity: MessageQueue.capacity * MessageQueue.slotBytes)
-    unsafe bytes.initialize(
-      repeating: 0, count: MessageQueue.capacity * MessageQueue.slotBytes)
-    unsafe queue = .allocate(capacity: 1)
-    unsafe queue.initialize(to: MessageQueue(slots, bytes))
-  }
-
-  deinit {
-    unsafe queue.deinitialize(count: 1)
-    unsafe queue.deallocate()
-    unsafe slots.deinitialize(count: MessageQueue.capacity)
-    unsafe slots.deallocate()
-    unsafe bytes.deallocate()
-  }
 }
 
 /// Memory of a `NodeKernel`, and the plugin's instances that it runs.

@@ -1,4 +1,4 @@
-/// Why a Standard MIDI File cannot be played.
+/// Why a Standard MIDI File cannot be read.
 package struct MIDIFileError: Error, Hashable, CustomStringConvertible {
   package let path: String
   /// A sentence about the file, “it”.
@@ -9,5 +9,5 @@ package struct MIDIFileError: Error, Hashable, CustomStringConvertible {
     self.reason = reason
   }
 
-  package var description: String { "\(path): cannot be played as MIDI: \(reason)" }
+  package var description: String { "\(path): cannot be read as MIDI: \(reason)" }
 }

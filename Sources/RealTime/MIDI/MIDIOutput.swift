@@ -34,10 +34,15 @@ package struct MIDIOutput: ~Copyable {
   private let behind = Atomic<Bool>(false)
   private let port: UnsafeMutablePointer<cue_port>
   private let state: UnsafeMutablePointer<MIDIOutputState>
+  /// Messages that renders of the same cycle play; nil for a port that threads push messages to.
+  private let played: PortMessages?
 
   /// Creates an output in memory that the caller owns.
-  package init(port: UnsafeMutablePointer<cue_port>, state: UnsafeMutableRawPointer) {
+  package init(
+    port: UnsafeMutablePointer<cue_port>, state: UnsafeMutableRawPointer, played: PortMessages?
+  ) {
     unsafe self.port = port
+    self.played = played
     unsafe self.state = state.initializeMemory(as: MIDIOutputState.self, to: MIDIOutputState())
   }
 
@@ -107,6 +112,10 @@ package struct MIDIOutput: ~Copyable {
     let buffer = UnsafeMutableRawPointer(samples)
     unsafe cue_rt_clear_midi(buffer)
     if time.isMute || held.load(ordering: .sequentiallyConsistent) { return false }
+    if let played {
+      behind.store(unsafe !played.send(time, to: buffer), ordering: .releasing)
+      return false
+    }
     take(StartPoint(atMicroseconds: time.nextMicroseconds))
     let earliest = earliest.load(ordering: .acquiring)
     var frame = 0

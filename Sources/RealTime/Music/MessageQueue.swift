@@ -42,6 +42,11 @@ package struct MessageQueue: ~Copyable {
     UInt((count &+ slotBytes &- 1) / slotBytes)
   }
 
+  /// True if all messages were taken.
+  package var isEmpty: Bool {
+    taken.load(ordering: .acquiring) == added.load(ordering: .acquiring)
+  }
+
   /// Adds a message.
   ///
   /// - Returns: False if the queue has no room for it.
@@ -111,7 +116,7 @@ package struct MessageQueue: ~Copyable {
       unsafe slots[index].turn.store(
         number &+ part &+ UInt(Self.capacity), ordering: .releasing)
     }
-    taken.store(number &+ slotCount, ordering: .relaxed)
+    taken.store(number &+ slotCount, ordering: .releasing)
     return (offset, count)
   }
 }

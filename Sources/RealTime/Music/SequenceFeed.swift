@@ -15,7 +15,7 @@ package struct SoundingNote: BitwiseCopyable {
 /// A unit in a player of a sequence: its clock, or one that hears its events. Owns no memory and has a fixed address.
 ///
 /// A unit's renders count its frames, so that each event comes on its frame whatever lies between the unit and the
-/// device. Call it between the beginning and the end of a render.
+/// device. Call it between the beginning and the end of a render. The events of a MIDI port follow the clock's unit.
 @safe
 package struct SequenceFeed: ~Copyable {
   package static var mostNotes: Int { @_noLocks get { 512 } }
@@ -29,6 +29,8 @@ package struct SequenceFeed: ~Copyable {
   private let index: Int?
   /// The rate of a unit of the app, in Hz.
   private let rate: Double
+  /// The port that the events go to; nil if the unit hears them.
+  private let port: PortMessages?
   private let next: Atomic<UnsafeMutableRawPointer?>
   private let notes: UnsafeMutablePointer<SoundingNote>
   private let place: UnsafeMutablePointer<Place>
@@ -43,14 +45,17 @@ package struct SequenceFeed: ~Copyable {
     fileprivate var seconds = 0.0
     fileprivate var rate = 0.0
     fileprivate var noteCount = 0
+    /// The device frame of the render.
+    fileprivate var deviceFrame: Int64 = 0
     package init() {}
   }
 
   /// - Parameters:
+  ///   - port: The port that the events go to; nil if the unit hears them.
   ///   - notes: Memory of `mostNotes`.
   package init(
     _ unit: UnsafeMutablePointer<RenderUnit>, _ clock: UnsafeMutablePointer<SequenceClock>,
-    _ state: UnsafeMutablePointer<SequenceState>, index: Int?, rate: Double,
+    _ state: UnsafeMutablePointer<SequenceState>, index: Int?, rate: Double, port: PortMessages?,
     notes: UnsafeMutablePointer<SoundingNote>, place: UnsafeMutablePointer<Place>
   ) {
     unsafe self.unit = unit
@@ -58,6 +63,7 @@ package struct SequenceFeed: ~Copyable {
     unsafe self.state = state
     self.index = index
     self.rate = rate
+    self.port = port
     unsafe self.notes = notes
     unsafe self.place = place
     unsafe next = Atomic(nil)
@@ -82,7 +88,10 @@ package struct SequenceFeed: ~Copyable {
   // MARK: Renders
 
   /// Plays the events of a render of the unit.
-  @_noLocks borrowing func run(_ time: UnsafePointer<cue_time_stamp>, frames: Int) {
+  @_noLocks borrowing func run(
+    _ time: UnsafePointer<cue_time_stamp>, frames: Int, deviceFrame: Int64?
+  ) {
+    unsafe place.pointee.deviceFrame = deviceFrame ?? Int64(held: time.pointee.sample_time)
     let known = unsafe unit.pointee.outputRate
     let rate = known > 0 ? known : self.rate
     guard let index else {
@@ -217,10 +226,9 @@ package struct SequenceFeed: ~Copyable {
       unsafe place.pointee.noteCount &+= 1
       send(0x90 | event.channel, event.first, event.second, offset: offset)
     case .message:
-      let status = unsafe unit.pointee.send(
-        bytes + Int(event.number), count: Int(event.count), offset: offset)
-      if status != 0 { unsafe clock.pointee.lose() }
+      unsafe send(bytes + Int(event.number), count: Int(event.count), offset: offset)
     case .parameter:
+      if port != nil { return }
       let status = unsafe unit.pointee.schedule(
         event.number, scope: event.scope, element: event.count, start: offset, frames: 0,
         from: event.value, to: event.value)
@@ -241,7 +249,18 @@ package struct SequenceFeed: ~Copyable {
     _ status: UInt8, _ first: UInt8, _ second: UInt8, offset: Int
   ) {
     var message = (status, first, second)
-    let result = unsafe unit.pointee.send(&message, count: 3, offset: offset)
-    if result != 0 { unsafe clock.pointee.lose() }
+    unsafe send(&message, count: 3, offset: offset)
+  }
+
+  @_noLocks private borrowing func send(_ message: UnsafeRawPointer, count: Int, offset: Int) {
+    let isSent: Bool
+    if let port {
+      let frame = unsafe place.pointee.deviceFrame &+ Int64(offset)
+      isSent = unsafe port.add(
+        message.assumingMemoryBound(to: UInt8.self), count: count, frame: frame)
+    } else {
+      isSent = unsafe unit.pointee.send(message, count: count, offset: offset) == 0
+    }
+    if !isSent { unsafe clock.pointee.lose() }
   }
 }

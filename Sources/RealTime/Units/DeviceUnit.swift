@@ -244,7 +244,9 @@ package struct DeviceUnit: ~Copyable {
       unsafe state.pointee.slice = at
       var time = unsafe time(io, at, isInput: false)
       var isSilent = false
-      let status = unsafe renderInput(setup, &time, frames: count, isSilent: &isSilent)
+      let status = unsafe renderInput(
+        setup, &time, frames: count, deviceFrame: io.pointee.output_frame &+ Int64(at),
+        isSilent: &isSilent)
       unsafe unit.pointee.note(status)
       if status == 0 && !isSilent {
         let first = from + (to - from) * Float(at) / Float(frames)
@@ -288,14 +290,14 @@ package struct DeviceUnit: ~Copyable {
   /// Fills the planes of the unit's input, and tells those who listen to its renders.
   @_noLocks private borrowing func renderInput(
     _ setup: UnsafeMutablePointer<UnitSetup>, _ time: UnsafeMutablePointer<cue_time_stamp>,
-    frames: Int, isSilent: inout Bool
+    frames: Int, deviceFrame: Int64, isSilent: inout Bool
   ) -> Int32 {
     let list = unsafe setup.pointee.inputs[0].list
     let isTold = unsafe !setup.pointee.hasStopped
     if isTold {
       unsafe setup.pointee.notify(
         UInt32(cue_render_is_before), time, bus: 0, frames: frames, list)
-      unsafe unit.pointee.feed(time, frames: frames)
+      unsafe unit.pointee.feed(time, frames: frames, deviceFrame: deviceFrame)
     }
     let status = unsafe setup.pointee.pull(0, frames: frames, at: time, isSilent: &isSilent)
     let after =

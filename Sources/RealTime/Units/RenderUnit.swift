@@ -212,11 +212,15 @@ package struct RenderUnit: ~Copyable {
   }
 
   /// Lets the sequences that follow the unit play their events of a render, before it begins.
-  @_noLocks borrowing func feed(_ time: UnsafePointer<cue_time_stamp>, frames: Int) {
+  ///
+  /// - Parameter deviceFrame: The device frame of the render; nil if it is the sample time.
+  @_noLocks borrowing func feed(
+    _ time: UnsafePointer<cue_time_stamp>, frames: Int, deviceFrame: Int64? = nil
+  ) {
     var next = unsafe feeds.load(ordering: .sequentiallyConsistent)
     while let address = unsafe next {
       let feed = unsafe address.assumingMemoryBound(to: SequenceFeed.self)
-      unsafe feed.pointee.run(time, frames: frames)
+      unsafe feed.pointee.run(time, frames: frames, deviceFrame: deviceFrame)
       unsafe next = unsafe feed.pointee.following
     }
   }

@@ -119,15 +119,28 @@ package final class MIDIOutputMemory: CycleMemory, @unchecked Sendable {
   package let followsEveryWake = Atomic<Bool>(false)
   private let state: UnsafeMutableRawPointer
   private let name: String
+  private let playedMemory: PortMessageMemory?
 
-  /// - Parameter name: The short name of the port.
-  package init(named name: String) {
+  /// - Parameters:
+  ///   - name: The short name of the port.
+  ///   - isPlayed: True for a port whose messages come from renders of the same cycle: see `played`.
+  package init(named name: String, isPlayed: Bool = false) {
     self.name = name
+    playedMemory = isPlayed ? PortMessageMemory() : nil
     unsafe ports = .allocate(capacity: 1)
     unsafe ports.initialize(to: cue_port())
     unsafe state = .allocate(byteCount: MIDIOutput.stateBytes, alignment: 16)
     unsafe output = .allocate(capacity: 1)
-    unsafe output.initialize(to: MIDIOutput(port: ports, state: state))
+    unsafe output.initialize(
+      to: MIDIOutput(port: ports, state: state, played: playedMemory?.messages))
+  }
+
+  /// The messages that renders play to the port; nil for a port that threads push messages to.
+  package var played: PortMessages? { playedMemory?.messages }
+  /// True if a message of a render waits for a cycle.
+  package var hasUnplayed: Bool {
+    guard let playedMemory else { return false }
+    return unsafe !playedMemory.queue.queue.pointee.isEmpty || output.pointee.isBehind
   }
 
   deinit {

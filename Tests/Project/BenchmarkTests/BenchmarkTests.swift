@@ -223,6 +223,13 @@ import Testing
         cycles == cycles.sorted() && cycles[0] > 0 && tail["cycles"] as? Int ?? 0 > 0, "\(row)")
     }
 
+    let synths = try require(report["synths"] as? [[String: Any]])
+    expectEqual(synths.first?["program"] as? String, "cuejack fx")
+    for row in synths {
+      let found = numbers(in: row)
+      expectTrue(found.count >= 5 && found.allSatisfy { $0.isFinite && $0 > 0 }, "\(row)")
+    }
+
     let machine = try require(report["machine"] as? [String: Any])
     expectTrue(machine["cores"] as? Int ?? 0 > 0)
     for fact in ["processor", "kernel"] { expectTrue(machine[fact] as? String ?? "" != "") }

@@ -174,7 +174,8 @@ import Testing
     for (name, arguments) in [
       ("EnginePlayer", []), ("SignalGenerator", ["loud"]), ("TapRecorder", []),
       ("OfflineRenderer", ["mix.wav"]),
-      ("Metronome", ["0"]), ("Ensemble", []),
+      ("Metronome", ["0"]), ("Ensemble", []), ("LoopSequencer", ["0"]), ("SongRenderer", ["a.mid"]),
+      ("Keyboard", ["-x"]),
     ] {
       let result = try run(name, arguments)
       expectTrue(result.status == 64 && result.errors.contains("usage: "), "\(result)")

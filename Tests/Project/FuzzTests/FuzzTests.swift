@@ -34,8 +34,8 @@ import Testing
     expectTrue(result.output.contains(" 0 findings"), "\(result.output)\(result.errors)")
   }
 
-  /// Bundles of plugins, memory shared with a plugin's process, graph reports, sessions, and OSC packets.
-  @Test(arguments: ["bundles", "memory", "reports", "sessions", "packets"])
+  /// Bundles of plugins, memory shared with a plugin's process, MIDI messages, graph reports, sessions, and OSC packets.
+  @Test(arguments: ["bundles", "memory", "messages", "reports", "sessions", "packets"])
   func whatOthersWriteIsHeldToBeHostile(subject: String) throws {
     let result = try fuzz([subject, "--cases", "100000", "--seconds", "1", "--seed", "4"])
     expectEqual(result.status, 0, "\(result.output)\(result.errors)")

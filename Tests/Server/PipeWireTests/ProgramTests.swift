@@ -31,7 +31,7 @@ import Testing
             "refill.c", "priming.c", "stopping.c", "dispose.c", "driver.c", "listeners.c",
             "settings.c", "running.c", "offline.c", "schedule.c", "clock.c", "taps.c", "sounds.c",
             "record_aac.c", "play_packets.c", "player.cc", "converted.c", "hardware.c", "units.c",
-            "midi.c",
+            "midi.c", "sequences.c",
           ]
         case .idleMonitor: ["seek.c", "clock.c", "schedule.c", "settings.c"]
         }

@@ -62,7 +62,7 @@ package final class ProgramBuilds: Sendable {
       let result = try run(compiler, options + arguments)
       guard result.status == 0 else { throw SupportError(result.errors) }
     }
-    let objects = try ["Clients", "Lockstep"].map { source in
+    let objects = try ["Clients", "Lockstep", "Music"].map { source in
       let object = work.appendingPathComponent("\(source).o")
       return try make(object) {
         let file = support.appendingPathComponent("\(source).c").path

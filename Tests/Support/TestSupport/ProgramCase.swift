@@ -157,7 +157,8 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
       ProgramCase(program: "session.c", argument: "interruption", passes: ["interruptions"]),
       ProgramCase(program: "graphs.c", passes: ["nodes", "a graph that plays"]),
       ProgramCase(
-        program: "sequences.c", passes: ["offline", "events and files", "a sequence on a device"]),
+        program: "sequences.c",
+        passes: ["offline", "events and files", "a sequence on a device", "endpoints"]),
       ProgramCase(program: "starts.c", passes: ["units", "graphs", "IOProcs"]),
       ProgramCase(
         program: "strict.c",

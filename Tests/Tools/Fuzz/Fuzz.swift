@@ -12,7 +12,7 @@ struct Fuzz: ParsableCommand {
       that reads files), “mutations” (the same files with one byte changed at each place of their first \
       4,096 bytes, and cut at each of 512 places), “bundles” (turtle files of LV2 plugins, read and instantiated by the host), \
       “memory” (what a plugin's process may write into the memory that it shares with its host), \
-      “reports” (graphs as other processes tell them), “packets” (ten OSC packets for a session), “midi” (Standard MIDI Files), “soundfonts” (SoundFonts that play a song), or “sessions” (session.json and its journal, read, edited, \
+      “reports” (graphs as other processes tell them), “packets” (ten OSC packets for a session), “midi” (Standard MIDI Files), “messages” (MIDI messages and universal packets), “soundfonts” (SoundFonts that play a song), or “sessions” (session.json and its journal, read, edited, \
       saved, drawn and collected in a folder with links that lead out of it). A seed determines the damage. Only results other \
       than a crash, a hang or a flood of memory are right. Each case runs in a child process: what it dies \
       of is told with its number, and the input is kept. `SUBJECT --first N --cases 1 --verbose` runs one \

@@ -25,6 +25,8 @@ enum Kind: String, CaseIterable {
   case sessions
   /// Standard MIDI Files.
   case midi
+  /// MIDI messages and universal packets.
+  case messages
   /// SoundFonts and the plugin that plays them.
   case soundfonts
 
@@ -38,7 +40,7 @@ enum Kind: String, CaseIterable {
     case .midi: try MIDIFiles.make(in: folder)
     case .soundfonts: try SoundFonts.make(in: folder)
     // The case number determines the case.
-    case .memory, .packets: break
+    case .memory, .messages, .packets: break
     }
   }
 
@@ -52,6 +54,7 @@ enum Kind: String, CaseIterable {
     case .bundles: try Bundles(folder: folder)
     case .memory: SharedMemory()
     case .reports: Reports(try Corpus(folder: folder, only: only))
+    case .messages: Messages()
     case .packets: Packets()
     case .sessions: SessionFiles(try Corpus(folder: folder, only: only))
     case .midi: MIDIFiles(try Corpus(folder: folder, only: only))

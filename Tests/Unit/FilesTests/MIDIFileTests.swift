@@ -139,7 +139,7 @@ import Testing
     for (bytes, words) in cases {
       let error = #expect(throws: MIDIFileError.self) { try read(bytes) }
       expectEqual(error?.description.contains(words), true, "\(words): \(error as Any)")
-      expectEqual(error?.description.hasPrefix("x.mid: cannot be played as MIDI: "), true)
+      expectEqual(error?.description.hasPrefix("x.mid: cannot be read as MIDI: "), true)
     }
     #expect(throws: MIDIFileError.self) { try MIDIFile(path: "/no/such/file.mid") }
     #expect(throws: MIDIFileError.self) { try MIDIFile(path: "/tmp") }

@@ -41,6 +41,19 @@ import Testing
     expectTrue(reader.messages([0x3032_0D0E, 0]).isEmpty)
   }
 
+  /// A message without an end takes no more memory than a piece.
+  @Test func aLongSystemExclusiveMessageComesInPieces() {
+    var reader = UniversalMIDI()
+    // What belongs to no message is left out.
+    for _ in 0..<20_000 { expectTrue(reader.messages([0x3026_0708, 0x090A_0B0C]).isEmpty) }
+    var pieces = reader.messages([0x3016_0102, 0x0304_0506])
+    for _ in 0..<20_000 { pieces += reader.messages([0x3026_0708, 0x090A_0B0C]) }
+    expectEqual(pieces.count, 1)
+    pieces += reader.messages([0x3030_0000, 0])
+    expectEqual(pieces.map(\.count).reduce(0, +), 1 + 6 * 20_001 + 1)
+    expectTrue(pieces.first?.first == 0xF0 && pieces.last?.last == 0xF7)
+  }
+
   @Test func aPacketThatEndsEarlyIsLeftOut() {
     expectEqual(messages(0x2090_4064, 0x4090_3C00), [[0x90, 0x40, 0x64]])
   }

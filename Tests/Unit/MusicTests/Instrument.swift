@@ -1,4 +1,5 @@
 import CRealTime
+import Hardware
 import Synchronization
 import TestSupport
 
@@ -181,6 +182,7 @@ final class Stage: SequenceTarget, @unchecked Sendable {
 
   func prepare() throws(MusicError) {}
   func start() throws(MusicError) {}
+  var device: HardwareDevice? { nil }
   var clock: AudioUnits.Unit? { graph.outputUnit }
   var instrument: AudioUnits.Unit? { unit(ofNode: nodes[0]) }
   func unit(ofNode node: Int32) -> AudioUnits.Unit? { try? graph.node(node).unit }

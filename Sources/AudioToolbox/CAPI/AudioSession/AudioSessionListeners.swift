@@ -2,7 +2,6 @@ import AudioQueue
 import AudioUnits
 import CAudioToolbox
 import CoreFoundation
-import Dispatch
 import Glibc
 import Hardware
 import Synchronization
@@ -48,18 +47,12 @@ final class AudioSessionListeners: Sendable {
   private struct State {
     var context: (any CallbackContext)?
     var interruption: Interruption?
-    var pending: [Call] = []
-    var isDelivering = false
     /// The thread that tells the end of an interruption.
     var endingThread: pthread_t?
   }
   private let state = Mutex(State())
   private let listeners = ListenerList<Listener>("a listener of the audio session")
-  private let queue = DispatchQueue(label: "cuejack.session.listeners")
-
-  /// Milliseconds that a run loop gets to take a call before a thread of the library makes it: programs
-  /// run their loops in slices.
-  private static let patience = 100
+  private let pending = PendingCalls<Call>()
 
   // MARK: Adding and removing
 
@@ -139,46 +132,15 @@ final class AudioSessionListeners: Sendable {
   }
 
   private func send(_ calls: [Call]) {
-    let context = state.withLock { state in
-      state.pending += calls
-      return state.context
-    }
-    context?.wake()
-    deliverLater()
+    pending.add(calls, context: state.withLock { $0.context }) { [self] in deliver() }
   }
 
-  /// Makes calls on a thread of the library if the run loop has not taken them by then.
-  private func deliverLater() {
-    queue.asyncAfter(deadline: .now() + .milliseconds(Self.patience)) { [self] in
-      let (isPending, context) = state.withLock { (!$0.pending.isEmpty, $0.context) }
-      guard isPending else { return }
-      if context?.isServed == true { deliverLater() } else { deliver() }
-    }
-  }
-
-  /// Makes all pending calls, unless another thread makes them.
   private func deliver() {
-    let isFree = state.withLock { state in
-      defer { state.isDelivering = true }
-      return !state.isDelivering
-    }
-    guard isFree else { return }
-    while let call = nextCall() {
+    pending.deliver { call in
       switch call {
       case .interruption(let interruptionState): tellInterruption(interruptionState)
       case .property(let id, let payload): tell(id, payload)
       }
-    }
-  }
-
-  /// Takes a call; nil ends the delivery.
-  private func nextCall() -> Call? {
-    state.withLock { state in
-      if state.pending.isEmpty {
-        state.isDelivering = false
-        return nil
-      }
-      return state.pending.removeFirst()
     }
   }
 

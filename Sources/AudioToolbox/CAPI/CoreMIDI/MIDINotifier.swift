@@ -1,7 +1,6 @@
 import AudioQueue
 import CAudioToolbox
 import CoreFoundation
-import Dispatch
 import MIDI
 import Synchronization
 
@@ -10,17 +9,10 @@ final class MIDINotifier: Sendable {
   @safe private struct Receiver: @unchecked Sendable {
     let call: (UnsafePointer<MIDINotification>) -> Void
   }
-  private struct State {
-    var pending: [MIDIChange] = []
-    var isDelivering = false
-    var isOver = false
-  }
   private let receiver: Receiver
-  private let state = Mutex(State())
+  private let isOver = Atomic<Bool>(false)
+  private let pending = PendingCalls<MIDIChange>()
   private let context = Mutex<(any CallbackContext)?>(nil)
-
-  /// Milliseconds that a run loop gets to take a call before a thread of the library makes it.
-  private static let patience = 100
 
   /// A notifier that calls a block at once, on the thread that tells of a change.
   init(calling block: @escaping MIDINotifyBlock) {
@@ -39,46 +31,19 @@ final class MIDINotifier: Sendable {
 
   /// Ends all calls, but for one that has begun.
   func end() {
-    state.withLock { state in
-      state.isOver = true
-      state.pending = []
-    }
+    isOver.store(true, ordering: .releasing)
+    pending.removeAll()
   }
 
   func take(_ changes: [MIDIChange]) {
-    state.withLock { if !$0.isOver { $0.pending += changes } }
-    guard let context = context.withLock({ $0 }) else { return deliver() }
-    context.wake()
-    deliverLater(context)
+    guard let context = context.withLock({ $0 }) else { return changes.forEach { tell($0) } }
+    pending.add(changes, context: context) { [weak self] in self?.deliver() }
   }
 
-  /// Makes the calls on a thread of the library if the run loop does not run by then.
-  private func deliverLater(_ context: any CallbackContext) {
-    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Self.patience)) {
-      [weak self] in
-      guard let self, state.withLock({ !$0.pending.isEmpty }) else { return }
-      if context.isServed { deliverLater(context) } else { deliver() }
-    }
-  }
+  private func deliver() { pending.deliver { tell($0) } }
 
-  /// Makes all pending calls, unless another thread makes them.
-  private func deliver() {
-    let isFree = state.withLock { state in
-      defer { state.isDelivering = true }
-      return !state.isDelivering
-    }
-    guard isFree else { return }
-    while let change = nextChange() { send(change) }
-  }
-
-  private func nextChange() -> MIDIChange? {
-    state.withLock { state in
-      if state.pending.isEmpty {
-        state.isDelivering = false
-        return nil
-      }
-      return state.pending.removeFirst()
-    }
+  private func tell(_ change: MIDIChange) {
+    if !isOver.load(ordering: .acquiring) { send(change) }
   }
 
   private func send(_ change: MIDIChange) {

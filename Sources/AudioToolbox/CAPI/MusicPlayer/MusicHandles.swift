@@ -48,8 +48,8 @@ final class SequenceHandle: Sendable {
 
   // MARK: The graph
 
-  /// The number of the graph that the program has set; 0 for none.
-  var graph: UInt { state.withLock { $0.hasOwnGraph ? 0 : $0.graph } }
+  /// The number of the graph; 0 for none.
+  var graph: UInt { state.withLock { $0.graph } }
 
   func setGraph(_ number: UInt) throws(MusicFailure) {
     var target: GraphTarget?
@@ -69,31 +69,54 @@ final class SequenceHandle: Sendable {
     if old != 0 { _ = unsafe DisposeAUGraph(AUGraph(bitPattern: old)) }
   }
 
-  /// Makes a graph of the default synthesiser and the default output, if the sequence has none.
-  func makeGraphIfNeeded() throws(MusicFailure) {
-    if sequence.target != nil { return }
-    let synthesiser = AudioUnits.ComponentDescription("aumu", "dls ")
-    guard let instrument = ComponentList.shared.next(after: nil, matching: synthesiser) else {
+  /// Makes a graph of the default synthesiser and the default output, if the sequence has none. If all tracks have
+  /// endpoints, a mixer that is silent takes the synthesiser's place.
+  ///
+  /// - Parameter withSynthesiser: True for a synthesiser in any case.
+  func makeGraphIfNeeded(withSynthesiser: Bool = false) throws(MusicFailure) {
+    let isPlayed = withSynthesiser || sequence.needsInstrument
+    if let target = sequence.target {
+      let hasOwnGraph = state.withLock { $0.hasOwnGraph }
+      if hasOwnGraph, isPlayed, let target = target as? GraphTarget, !target.hasInstrument {
+        let synthesiser = try defaultSynthesiser()
+        try onGraph { () throws(UnitGraphError) in try target.replaceSource(by: synthesiser) }
+      }
+      return
+    }
+    let source = isPlayed ? try defaultSynthesiser() : UnitKind.multiChannelMixer.component
+    var reference: AUGraph?
+    guard unsafe NewAUGraph(&reference) == noErr, let reference = unsafe reference,
+      let graph = graphs.object(UInt(bitPattern: reference))
+    else { throw .music(.noDestination("there is no graph")) }
+    let target = GraphTarget(graph)
+    do throws(MusicFailure) {
+      try onGraph { () throws(UnitGraphError) in
+        _ = try graph.addNode(UnitKind.defaultOutput.component)
+        try target.replaceSource(by: source)
+      }
+      try onMusic { () throws(MusicError) in try sequence.setTarget(target) }
+    } catch {
+      _ = unsafe DisposeAUGraph(reference)
+      throw error
+    }
+    adopt(UInt(bitPattern: reference), isOwn: true)
+  }
+
+  private func defaultSynthesiser() throws(MusicFailure) -> UnitComponent {
+    let description = AudioUnits.ComponentDescription("aumu", "dls ")
+    guard let component = ComponentList.shared.next(after: nil, matching: description) else {
       throw .music(
         .noDestination(
           "the sequence has no graph (MusicSequenceSetAUGraph), and there is no synthesiser for one"
         ))
     }
-    var reference: AUGraph?
-    guard unsafe NewAUGraph(&reference) == noErr, let reference = unsafe reference,
-      let graph = graphs.object(UInt(bitPattern: reference))
-    else { throw .music(.noDestination("there is no graph")) }
-    do throws(UnitGraphError) {
-      let source = try graph.addNode(instrument)
-      let output = try graph.addNode(UnitKind.defaultOutput.component)
-      try graph.set(.node(source, output: 0), for: UnitGraph.Input(node: output, bus: 0))
-    } catch {
-      _ = unsafe DisposeAUGraph(reference)
+    return component
+  }
+
+  private func onGraph(_ body: () throws(UnitGraphError) -> Void) throws(MusicFailure) {
+    do throws(UnitGraphError) { try body() } catch {
       throw .status(AUGraphError.graph(error).status, AUGraphError.graph(error).reason)
     }
-    let target = GraphTarget(graph)
-    try onMusic { () throws(MusicError) in try sequence.setTarget(target) }
-    adopt(UInt(bitPattern: reference), isOwn: true)
   }
 
   /// Ends the sequence. Its tracks are unknown afterwards.

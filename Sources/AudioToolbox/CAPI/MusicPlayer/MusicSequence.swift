@@ -123,8 +123,23 @@ public func MusicSequenceSetAUGraph(_ inSequence: MusicSequence, _ inGraph: AUGr
 public func MusicSequenceGetAUGraph(
   _ inSequence: MusicSequence, _ outGraph: UnsafeMutablePointer<AUGraph?>
 ) -> OSStatus {
-  unsafe withSequence(inSequence, "MusicSequenceGetAUGraph", needs: outGraph) { handle in
+  unsafe withSequence(inSequence, "MusicSequenceGetAUGraph", needs: outGraph) {
+    handle throws(MusicFailure) in
+    unsafe outGraph.pointee = nil
+    try handle.makeGraphIfNeeded(withSynthesiser: true)
     unsafe outGraph.pointee = AUGraph(bitPattern: handle.graph)
+  }
+}
+
+/// Sets the endpoint that plays all tracks.
+@c @implementation
+public func MusicSequenceSetMIDIEndpoint(
+  _ inSequence: MusicSequence, _ inEndpoint: MIDIEndpointRef
+) -> OSStatus {
+  unsafe withSequence(inSequence, "MusicSequenceSetMIDIEndpoint") {
+    handle throws(MusicFailure) in
+    let destination = try musicDestination(inEndpoint)
+    try onMusic { () throws(MusicError) in try handle.sequence.setDestination(destination) }
   }
 }
 

@@ -1,5 +1,6 @@
 import AudioUnits
 public import CAudioToolbox
+import MIDI
 import Music
 
 // The functions of MusicPlayer.h for tracks. The header documents each function.
@@ -44,6 +45,46 @@ public func MusicTrackGetDestNode(_ inTrack: MusicTrack, _ outNode: UnsafeMutabl
       throw .music(.illegalDestination("the track has no node"))
     }
     unsafe outNode.pointee = node
+  }
+}
+
+/// Returns a destination of MIDI messages; nil for 0.
+func musicDestination(_ endpoint: MIDIEndpointRef) throws(MusicFailure) -> EventSequence.Destination
+{
+  if endpoint == 0 { return .none }
+  do throws(MIDIFailure) { return .endpoint(try findEndpoint(endpoint, isSource: false)) } catch {
+    throw .status(error.status, error.reason)
+  }
+}
+
+/// Sets the endpoint that plays a track.
+@c @implementation
+public func MusicTrackSetDestMIDIEndpoint(_ inTrack: MusicTrack, _ inEndpoint: MIDIEndpointRef)
+  -> OSStatus
+{
+  unsafe withTrack(inTrack, "MusicTrackSetDestMIDIEndpoint") { handle throws(MusicFailure) in
+    if handle.track.isTempoTrack {
+      throw .music(.illegalDestination("the tempo track is played to no endpoint"))
+    }
+    let destination = try musicDestination(inEndpoint)
+    try onMusic { () throws(MusicError) in
+      try handle.track.change { $0.destination = destination }
+    }
+  }
+}
+
+/// Returns the endpoint that plays a track.
+@c @implementation
+public func MusicTrackGetDestMIDIEndpoint(
+  _ inTrack: MusicTrack, _ outEndpoint: UnsafeMutablePointer<MIDIEndpointRef>
+) -> OSStatus {
+  unsafe withTrack(inTrack, "MusicTrackGetDestMIDIEndpoint", needs: outEndpoint) {
+    handle throws(MusicFailure) in
+    let settings = try onMusic { () throws(MusicError) in try handle.track.settings }
+    guard case .endpoint(let endpoint) = settings.destination else {
+      throw .music(.illegalDestination("the track has no endpoint"))
+    }
+    unsafe outEndpoint.pointee = endpoint.reference
   }
 }
 

@@ -6,6 +6,7 @@
 #ifndef CUEJACK_MUSICPLAYER_H
 #define CUEJACK_MUSICPLAYER_H
 
+#include "../CoreMIDI/MIDIServices.h"
 #include "AUGraph.h"
 #include "MusicDevice.h"
 
@@ -260,8 +261,16 @@ extern OSStatus MusicSequenceGetTempoTrack(MusicSequence inSequence,
 /// Sets the graph whose units play the sequence; NULL for one of the library's own. The graph must stay until
 /// the sequence has another, or none.
 extern OSStatus MusicSequenceSetAUGraph(MusicSequence inSequence, AUGraph _Nullable inGraph);
+
+/// Returns the graph. A sequence without one gets one of the library's own: the default synthesiser and the default
+/// output. It stays as long as the sequence has no other.
+///
+/// - Returns: kAudioToolboxError_NoTrackDestination without a synthesiser.
 extern OSStatus MusicSequenceGetAUGraph(MusicSequence inSequence,
                                         AUGraph _Nullable *_Nonnull outGraph);
+
+/// Lets all tracks be played to an endpoint, as MusicTrackSetDestMIDIEndpoint does; 0 for instruments again.
+extern OSStatus MusicSequenceSetMIDIEndpoint(MusicSequence inSequence, MIDIEndpointRef inEndpoint);
 
 extern OSStatus MusicSequenceSetSequenceType(MusicSequence inSequence, MusicSequenceType inType);
 extern OSStatus MusicSequenceGetSequenceType(MusicSequence inSequence, MusicSequenceType *outType);
@@ -358,6 +367,18 @@ extern OSStatus MusicTrackSetDestNode(MusicTrack inTrack, AUNode inNode);
 ///
 /// - Returns: kAudioToolboxErr_IllegalTrackDestination if none was set.
 extern OSStatus MusicTrackGetDestNode(MusicTrack inTrack, AUNode *outNode);
+
+/// Sets the destination of MIDI messages that plays the track: another program's or a virtual one of this process; 0 for
+/// an instrument again. Each message goes out on the frame that the graph renders then, from a JACK port of the graph's
+/// client. Parameters are left out. A graph that the program renders sends nothing.
+///
+/// - Returns: kMIDIUnknownEndpoint, or kMIDIWrongEndpointType for a source.
+extern OSStatus MusicTrackSetDestMIDIEndpoint(MusicTrack inTrack, MIDIEndpointRef inEndpoint);
+
+/// Returns the endpoint.
+///
+/// - Returns: kAudioToolboxErr_IllegalTrackDestination if none was set.
+extern OSStatus MusicTrackGetDestMIDIEndpoint(MusicTrack inTrack, MIDIEndpointRef *outEndpoint);
 
 extern OSStatus MusicTrackSetProperty(MusicTrack inTrack, UInt32 inPropertyID, void *inData,
                                       UInt32 inLength);

@@ -1437,13 +1437,16 @@ static void call_iterator(void) {
   }
 }
 
+static MIDIEndpointRef any_endpoint(void);
+
 static void call_track(void) {
   MusicTrack track = any(TRACKS), other = any(TRACKS);
   MusicSequence sequence;
   MusicTimeStamp start = any_beat(), end = any_beat(), time = any_beat();
   UInt32 id = one_in(8) ? word() : below(7), length = one_in(2) ? 16 : size_within(64);
   AUNode node = (AUNode)below(4);
-  switch (below(20)) {
+  MIDIEndpointRef endpoint = 0;
+  switch (below(22)) {
   case 0:
     CALL(MusicTrackGetSequence(track, &sequence), (long)track);
     break;
@@ -1502,6 +1505,13 @@ static void call_track(void) {
     break;
   case 17:
     CALL(MusicTrackNewUserEvent(track, time, event(kMusicEventType_User)), (long)track);
+    break;
+  case 18:
+    endpoint = any_endpoint();
+    CALL(MusicTrackSetDestMIDIEndpoint(track, endpoint), (long)track, (long)endpoint);
+    break;
+  case 19:
+    CALL(MusicTrackGetDestMIDIEndpoint(track, &endpoint), (long)track);
     break;
   default:
     CALL(MusicTrackNewMIDINoteEvent(track, time, event(kMusicEventType_MIDINoteMessage)),
@@ -1583,6 +1593,7 @@ static void call_sequence(void) {
     break;
   case 2:
     CALL(MusicSequenceDisposeTrack(sequence, track), (long)sequence, (long)track);
+    if (one_in(4)) CALL(MusicSequenceSetMIDIEndpoint(sequence, any_endpoint()), (long)sequence);
     break;
   case 3:
     CALL(MusicSequenceGetIndTrack(sequence, below(4), &added), (long)sequence);

@@ -753,6 +753,8 @@ static void sequences(MusicSequence given, MusicTrack added) {
       PARAM(MusicSequenceSetAUGraph(nowhere, NULL)),
       PARAM(MusicSequenceGetAUGraph(sequence, nowhere)),
       PARAM(MusicSequenceGetAUGraph(nowhere, &graph)),
+      PARAM(MusicSequenceSetMIDIEndpoint(nowhere, 0)),
+      ROW(MusicSequenceSetMIDIEndpoint(sequence, 0x7FFFFFFF), kMIDIUnknownEndpoint),
       PARAM(MusicSequenceSetSequenceType(nowhere, kMusicSequenceType_Beats)),
       PARAM(MusicSequenceGetSequenceType(sequence, nowhere)),
       PARAM(MusicSequenceGetSequenceType(nowhere, &type)),
@@ -801,6 +803,7 @@ static void sequences(MusicSequence given, MusicTrack added) {
 static void tracks(void) {
   static const MIDINoteMessage note = {0, 60, 100, 0, 1};
   static MusicSequence sequence, found;
+  static MIDIEndpointRef endpoint;
   static MusicTrack track;
   static MusicEventIterator iterator, made;
   static AUNode node;
@@ -817,6 +820,11 @@ static void tracks(void) {
       NO_TRACK(MusicTrackSetDestNode(nowhere, 1)),
       PARAM(MusicTrackGetDestNode(track, nowhere)),
       ROW(MusicTrackGetDestNode(track, &node), kAudioToolboxErr_IllegalTrackDestination),
+      NO_TRACK(MusicTrackSetDestMIDIEndpoint(nowhere, 0)),
+      ROW(MusicTrackSetDestMIDIEndpoint(track, 0x7FFFFFFF), kMIDIUnknownEndpoint),
+      PARAM(MusicTrackGetDestMIDIEndpoint(track, nowhere)),
+      ROW(MusicTrackGetDestMIDIEndpoint(track, &endpoint),
+          kAudioToolboxErr_IllegalTrackDestination),
       PARAM(MusicTrackSetProperty(track, kSequenceTrackProperty_OffsetTime, nowhere, 8)),
       PARAM(MusicTrackGetProperty(track, kSequenceTrackProperty_OffsetTime, &value, nowhere)),
       ROW(MusicTrackGetProperty(track, kSequenceTrackProperty_OffsetTime, NULL, &size), noErr),

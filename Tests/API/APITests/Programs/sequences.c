@@ -2,6 +2,8 @@
 // device.
 #include "units.h"
 
+#include <CoreMIDI/CoreMIDI.h>
+
 // MARK: An instrument of the program
 
 enum {
@@ -500,6 +502,139 @@ static void plays(cue_capture *card) {
   passed("a sequence on a device");
 }
 
+// MARK: Endpoints
+
+/// Messages that a virtual destination of this process has taken.
+static _Atomic int taken_count;
+static Byte taken[1024][3];
+
+static void take(const MIDIPacketList *list, void *data, void *tag) {
+  (void)data, (void)tag;
+  const MIDIPacket *packet = &list->packet[0];
+  for (UInt32 i = 0; i < list->numPackets; i++) {
+    for (int at = 0; at + 3 <= packet->length && taken_count < 1024; at += 3) {
+      memcpy(taken[taken_count], packet->data + at, 3);
+      taken_count++;
+    }
+    packet = MIDIPacketNext(packet);
+  }
+}
+
+/// Returns the destination whose port has a name.
+static MIDIEndpointRef find_destination(CFStringRef client) {
+  for (ItemCount i = 0; i < MIDIGetNumberOfDestinations(); i++) {
+    MIDIEndpointRef endpoint = MIDIGetDestination(i);
+    CFStringRef name = NULL;
+    WORKS(MIDIObjectGetStringProperty(endpoint, kMIDIPropertyDisplayName, &name));
+    bool is_it = CFStringHasPrefix(name, client);
+    CFRelease(name);
+    if (is_it) return endpoint;
+  }
+  return 0;
+}
+
+/// One sequence for an instrument, another program and a destination of this process.
+static void endpoints(cue_capture *card) {
+  jack_status_t status;
+  cue_keys *keys = cue_keys_open(getenv("JACK_DEFAULT_SERVER"), "synth", &status);
+  CHECK(keys != NULL);
+  MIDIClientRef client = 0;
+  MIDIEndpointRef own = 0, other = 0, found = 0;
+  WORKS(MIDIClientCreate(CFSTR("endpoints"), NULL, NULL, &client));
+  WORKS(MIDIDestinationCreate(client, CFSTR("Own"), take, NULL, &own));
+  WAIT((other = find_destination(CFSTR("synth"))) != 0);
+  AUNode node;
+  AudioUnit output;
+  AUGraph graph = make_graph(kAudioUnitSubType_DefaultOutput, &node, &output);
+  MusicSequence sequence = NULL;
+  MusicPlayer player = NULL;
+  WORKS(NewMusicSequence(&sequence));
+  WORKS(MusicSequenceSetAUGraph(sequence, graph));
+  MusicTrack tracks[3];
+  for (int i = 0; i < 3; i++) {
+    tracks[i] = new_track(sequence);
+    for (int j = 0; j < 64; j++)
+      add_note(tracks[i], j * 0.13, (UInt8)(1 + j), 0.05f);
+    add_note(tracks[i], 9, 100, 1000);
+  }
+  GIVES(MusicTrackSetDestMIDIEndpoint(tracks[1], node), kMIDIUnknownEndpoint);
+  WORKS(MusicTrackSetDestMIDIEndpoint(tracks[1], other));
+  WORKS(MusicTrackSetDestMIDIEndpoint(tracks[2], own));
+  WORKS(MusicTrackGetDestMIDIEndpoint(tracks[1], &found));
+  EQUAL(found, other);
+  GIVES(MusicTrackGetDestMIDIEndpoint(tracks[0], &found), kAudioToolboxErr_IllegalTrackDestination);
+  GIVES(MusicTrackGetDestNode(tracks[1], &node), kAudioToolboxErr_IllegalTrackDestination);
+  WORKS(NewMusicPlayer(&player));
+  WORKS(MusicPlayerSetSequence(player, sequence));
+  cue_capture_arm(card);
+  WORKS(MusicPlayerStart(player));
+  WAIT(cue_keys_heard(keys) >= 129 && taken_count >= 129);
+  record(card, 1024);
+  // The long note ends with the player.
+  WORKS(MusicPlayerStop(player));
+  WAIT(cue_keys_heard(keys) == 130 && taken_count == 130);
+  WORKS(AUGraphStop(graph));
+  end_recording(card);
+  // Each message has the frame of the instrument's sound.
+  const float *left = cue_capture_samples(card, 0);
+  UInt32 first = cue_capture_first_frame(card) - (UInt32)card_delay(card);
+  for (size_t i = 0; i < 129; i++) {
+    cue_midi_event event = cue_keys_event(keys, i);
+    float note = (float)(event.bytes >> 8 & 0x7F);
+    EQUAL(left[event.frame - first], (event.bytes >> 16) == 0x90 ? note : -note);
+    Byte bytes[] = {(Byte)(event.bytes >> 16), (Byte)(event.bytes >> 8), (Byte)event.bytes};
+    CHECK(memcmp(bytes, taken[i], 3) == 0);
+  }
+  EQUAL(cue_keys_event(keys, 129).bytes, 0x806440);
+  WORKS(DisposeMusicPlayer(player));
+  WORKS(DisposeMusicSequence(sequence));
+  WORKS(DisposeAUGraph(graph));
+
+  // Without a graph, and without an instrument.
+  WORKS(NewMusicSequence(&sequence));
+  MusicTrack track = new_track(sequence);
+  for (int i = 0; i < 8; i++)
+    add_note(track, i * 0.25, (UInt8)(60 + i), 0.2f);
+  WORKS(MusicSequenceSetMIDIEndpoint(sequence, other));
+  GIVES(MusicSequenceSetMIDIEndpoint(sequence, client), kMIDIUnknownEndpoint);
+  WORKS(NewMusicPlayer(&player));
+  WORKS(MusicPlayerSetSequence(player, sequence));
+  WORKS(MusicPlayerStart(player));
+  WAIT(cue_keys_heard(keys) == 146);
+  UInt32 begin = cue_keys_event(keys, 130).frame;
+  for (size_t i = 0; i < 8; i++) {
+    cue_midi_event on = cue_keys_event(keys, 130 + 2 * i), off = cue_keys_event(keys, 131 + 2 * i);
+    EQUAL(on.frame - begin, i * 6000);
+    EQUAL(off.frame - on.frame, 4800);
+  }
+  WORKS(MusicPlayerStop(player));
+  WORKS(MusicSequenceSetMIDIEndpoint(sequence, 0));
+  GIVES(MusicTrackGetDestMIDIEndpoint(track, &found), kAudioToolboxErr_IllegalTrackDestination);
+
+  // The same sequence plays the default synthesiser.
+  AudioComponentDescription synthesiser = describe(kAudioUnitType_MusicDevice, 'dls ');
+  if (AudioComponentFindNext(NULL, &synthesiser)) {
+    WORKS(MusicPlayerSetTime(player, 0));
+    cue_capture_arm(card);
+    WORKS(MusicPlayerStart(player));
+    WAIT(beat_of(player) > 2);
+    record(card, 1024);
+    WORKS(MusicPlayerStop(player));
+    end_recording(card);
+    CHECK(find_sound(card, 0) < cue_capture_frames(card));
+    AUGraph own_graph = NULL;
+    UInt32 count = 0;
+    WORKS(MusicSequenceGetAUGraph(sequence, &own_graph));
+    WORKS(AUGraphGetNodeCount(own_graph, &count));
+    EQUAL(count, 2);
+  }
+  WORKS(DisposeMusicPlayer(player));
+  WORKS(DisposeMusicSequence(sequence));
+  WORKS(MIDIClientDispose(client));
+  cue_keys_close(keys);
+  passed("endpoints");
+}
+
 int main(void) {
   click_format = planar(RATE, 2);
   CHECK(AudioComponentRegister(&clicks, CFSTR("Test: Click"), 1, click_make) != NULL);
@@ -507,6 +642,7 @@ int main(void) {
   events();
   cue_capture *card = open_card(30);
   plays(card);
+  endpoints(card);
   WORKS(AudioHardwareUnload());
   cue_capture_close(card);
   return 0;

@@ -292,7 +292,7 @@ import Testing
 }
 
 extension String {
-  fileprivate var cf: CFString {
+  var cf: CFString {
     CFStringCreateWithCString(nil, self, CFStringBuiltInEncodings.UTF8.rawValue)!
   }
 }
