@@ -60,25 +60,6 @@ enum ReportFolder {
     return status.st_uid == geteuid()
   }
 
-  /// Maximum length of a socket's path in bytes.
-  static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
-
-  /// Calls `body` with the address of a socket. Returns nil if the path is too long.
-  static func withAddress<Result>(
-    of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
-  ) -> Result? {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let bytes = Array(path.utf8)
-    guard bytes.count <= longestPath else { return nil }
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
-    return unsafe withUnsafePointer(to: &address) {
-      unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        unsafe body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
-    }
-  }
-
   /// Returns a new socket, closed in child programs, or nil on failure.
   static func newSocket(flags: Int32 = 0) -> Int32? {
     let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue) | flags, 0)

@@ -45,13 +45,13 @@ package final class ReportServer: Sendable {
   private static func listen(_ socket: Int32, in folder: String, client: String) -> String? {
     let hidden = "\(folder)/.\(UUID().uuidString.prefix(13))"
     defer { unsafe unlink(hidden) }
-    let isBound = unsafe ReportFolder.withAddress(of: hidden) { address, bytes in
+    let isBound = unsafe LocalSocket.withAddress(of: hidden) { address, bytes in
       unsafe bind(socket, address, bytes) == 0
     }
     guard isBound == true, Glibc.listen(socket, 16) == 0 else { return nil }
     let characters = client.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }
     let start = "\(folder)/\(getpid())-"
-    let room = ReportFolder.longestPath - start.utf8.count - 3
+    let room = LocalSocket.longestPath - start.utf8.count - 3
     guard room > 0 else { return nil }
     for number in 1...99 {
       let path = start + characters.prefix(room) + (number == 1 ? "" : "-\(number)")

@@ -62,7 +62,7 @@ package struct RunningReports: Sendable {
         if !isTrusted { remarks.append("\(path) is not asked: it is another user's") }
         continue
       }
-      let error = unsafe ReportFolder.withAddress(of: path) {
+      let error = unsafe LocalSocket.withAddress(of: path) {
         unsafe connect(socket, $0, $1) == 0 ? 0 : errno
       }
       switch error {
