@@ -172,13 +172,14 @@ struct Packets: Subject {
       return all
     }
     var position = 0
-    func text() -> [UInt8]? {
+    /// Returns the next text. An argument may be a path, of any bytes.
+    func text(isArgument: Bool = false) -> [UInt8]? {
       guard let end = bytes[position...].firstIndex(of: 0) else { return nil }
       let next = (end / 4 + 1) * 4
       guard next <= bytes.count, bytes[end..<next].allSatisfy({ $0 == 0 }) else { return nil }
       defer { position = next }
       let text = Array(bytes[position..<end])
-      return String(validating: text, as: UTF8.self) == nil ? nil : text
+      return isArgument || String(validating: text, as: UTF8.self) != nil ? text : nil
     }
     guard let address = text(), address.first == 0x2F, position < bytes.count, let tags = text(),
       tags.first == 0x2C
@@ -189,7 +190,7 @@ struct Packets: Subject {
       case UInt8(ascii: "i"), UInt8(ascii: "f"): position += 4
       case UInt8(ascii: "h"), UInt8(ascii: "d"): position += 8
       case UInt8(ascii: "s"):
-        guard position <= bytes.count, text() != nil else { return nil }
+        guard position <= bytes.count, text(isArgument: true) != nil else { return nil }
       case UInt8(ascii: "b"):
         guard position + 4 <= bytes.count else { return nil }
         let end = position + 4 + Int(number(bytes, position))
