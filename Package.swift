@@ -330,7 +330,8 @@ let package = Package(
     .testTarget(
       name: "MusicTests",
       dependencies: [
-        "AudioUnits", "CProbe", "CRealTime", "Files", "Hardware", "Music", "RealTime", "TestSupport",
+        "AudioUnits", "CProbe", "CRealTime", "Files", "Hardware", "Music", "RealTime",
+        "TestSupport",
       ],
       path: "Tests/Unit/MusicTests", swiftSettings: relaxed),
     .target(
