@@ -22,6 +22,8 @@ struct EngineCost: Row {
   static let gains: [Float] = [3, -3, 3, -3]
 
   static func all(_ effort: Effort, found: (EngineCost) -> Void) throws {
+    // Equalisers are plugins of the library.
+    if let path = try pluginEnvironment()["LV2_PATH"] { setenv("LV2_PATH", path, 1) }
     for (count, haveEqualisers) in effort.enginePlayers {
       progress("engines: \(count) players")
       let before = memory

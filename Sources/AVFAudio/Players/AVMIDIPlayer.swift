@@ -34,7 +34,9 @@ open class AVMIDIPlayer: NSObject, @unchecked Sendable {
 
   /// Opens a MIDI file.
   ///
-  /// - Parameter bankURL: The SoundFont or DLS file; nil for the default SoundFont.
+  /// - Parameters:
+  ///   - inURL: The file.
+  ///   - bankURL: The SoundFont or DLS file; nil for the default SoundFont.
   /// - Throws: An error that names the file, and the place of the damage if it is a damaged MIDI file.
   public convenience init(contentsOf inURL: URL, soundBankURL bankURL: URL?) throws {
     try self.init(AVAudioEngine(), bankURL) { try $0.load(from: inURL) }
