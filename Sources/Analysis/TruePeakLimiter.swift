@@ -78,8 +78,8 @@ package struct TruePeakLimiter {
       let first = history + needed.count
       // Quiet blocks have no peaks above the ceiling between their frames, either.
       var greatest: Float = 0
-      for sample in frames[(first - reach) * channels..<(first + count + reach) * channels] {
-        greatest = max(greatest, abs(sample))
+      for place in (first - reach) * channels..<(first + count + reach) * channels {
+        greatest = max(greatest, frames[place].magnitude)
       }
       if max(greatest * Self.mostOvershoot, latest) <= ceiling {
         needed += repeatElement(1, count: count)
@@ -103,13 +103,14 @@ package struct TruePeakLimiter {
         var peak: Float = 0
         for channel in 0..<channels {
           let latest = (frame + reach) * channels + channel
-          peak = unsafe max(peak, abs(frames[frame * channels + channel]))
-          for start in stride(from: 0, to: coefficients.count, by: 2 * reach) {
+          peak = unsafe max(peak, frames[frame * channels + channel].magnitude)
+          for point in 0..<coefficients.count / (2 * reach) {
             var sum: Float = 0
             for index in 0..<2 * reach {
-              sum += unsafe coefficients[start + index] * frames[latest - index * channels]
+              sum +=
+                unsafe coefficients[point * 2 * reach + index] * frames[latest - index * channels]
             }
-            peak = max(peak, abs(sum))
+            peak = max(peak, sum.magnitude)
           }
         }
         return peak
@@ -122,7 +123,9 @@ package struct TruePeakLimiter {
     guard count > 0 else { return [] }
     let step = 1 / Float(attackFrames)
     var gains = needed
-    for index in gains.indices.dropLast().reversed() {
+    var index = gains.count - 1
+    while index > 0 {
+      index -= 1
       gains[index] = min(gains[index], gains[index + 1] + step)
     }
     var output = [Float](frames[history * channels..<(history + count) * channels])
