@@ -11,7 +11,7 @@ package struct TruePeakLimiter {
   private static let attack = 0.01
   private static let release = 0.1
   /// More than the sum of any point's coefficients: how far the wave may exceed its samples.
-  private static let mostOvershoot: Float = 3
+  private static let mostOvershoot: Float = 2.4
 
   private let channels: Int
   private let ceiling: Float
@@ -72,7 +72,7 @@ package struct TruePeakLimiter {
 
   /// Computes the gains that the frames before `end` need.
   private mutating func measure(upTo end: Int) {
-    let blockFrames = 256
+    let blockFrames = 32
     while needed.count < end {
       let count = min(blockFrames, end - needed.count)
       let first = history + needed.count

@@ -323,16 +323,20 @@ struct Conversion {
   ) throws(SoundFileError) -> Bool {
     // A fiftieth of a decibel below.
     var inner = ceiling * 0.9977
-    var reached = -Double.infinity
-    for _ in 0..<8 {
+    var (reached, change, slope) = (-Double.infinity, 0.0, 1.0)
+    for round in 0..<8 {
       shaper.limiter = TruePeakLimiter(
         channels: target.channels, sampleRate: target.sampleRate, ceiling: inner)
       guard let figures = try figures(shaper, progress) else { return false }
-      reached = figures.integrated ?? -.infinity
+      let loudness = figures.integrated ?? -.infinity
+      // The more the limiter takes, the less loudness the gain adds.
+      if change > 0.01 { slope = max(0.1, min(1, (loudness - reached) / change)) }
+      reached = loudness
       let rest = wanted - reached
-      if figures.truePeak <= ceiling, abs(rest) < 0.05 { return true }
+      if figures.truePeak <= ceiling, abs(rest) < (round < 7 ? 0.05 : 0.5) { return true }
       if figures.truePeak > ceiling { inner *= ceiling / figures.truePeak * 0.9995 }
-      if abs(rest) >= 0.05 { shaper.gain *= factor(decibels: min(rest, 12)) }
+      change = abs(rest) < 0.05 ? 0 : min(rest / slope, 12)
+      shaper.gain *= factor(decibels: change)
     }
     throw SoundFileError(
       .notSupported(

@@ -5,6 +5,7 @@ import System
 /// Options of `cuejack convert` that change the sound.
 struct SoundChanges: ParsableArguments {
   @Option(
+    parsing: .unconditional,
     help: ArgumentHelp(
       "Trim both ends to the first and last sample above this level; keep this much before and behind.",
       discussion: "-50dB,0.1 keeps a tenth of a second. Without a time, nothing more is kept.",
