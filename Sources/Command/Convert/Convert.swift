@@ -26,6 +26,10 @@ struct Convert: ParsableCommand {
       gets the sound while it is converted, except in containers such as .m4a, which have their tables \
       complete at the end only.
 
+      The options that change the sound apply in this order: --start and --end, --silence, --remix or \
+      --channels, --rate, --fade-in and --fade-out, --loudness or --peak, --format. What they change goes \
+      through 32-bit floats; --silence and channels that only move keep every sample.
+
       With --to, the last word is a folder, which is made if necessary. Each file is converted into it \
       under its own name with the new extension, and folders with all sound files in them and below. If \
       a file cannot be converted, the others are.
@@ -40,7 +44,9 @@ struct Convert: ParsableCommand {
           "cuejack convert take.wav take.m4a --bitrate 192k",
           "cuejack convert - - --to flac < take.wav > take.flac",
           "cuejack convert --to opus album/ portable/",
-          "cuejack convert take.wav part.wav --start 12.5 --end 30 --rate 44100"))
+          "cuejack convert take.wav part.wav --start 12.5 --end 30 --rate 44100",
+          "cuejack convert --to flac --loudness -16 --silence -50dB,0.1 takes/ episodes/",
+          "cuejack convert take.wav swapped.wav --remix 2,1"))
 
   @Argument(
     help: ArgumentHelp(
@@ -69,6 +75,8 @@ struct Convert: ParsableCommand {
     transform: TimeValue.init(parsing:))
   var end: TimeValue?
 
+  @OptionGroup var changes: SoundChanges
+
   @Flag(help: "Replace existing files.")
   var force = false
 
@@ -78,10 +86,14 @@ struct Convert: ParsableCommand {
   @OptionGroup var log: LogOption
 
   func validate() throws {
-    try checkOnce([
-      "--to", "--format", "--rate", "--channels", "--bits", "--bitrate", "--quality", "--start",
-      "--end",
-    ])
+    try checkOnce(
+      [
+        "--to", "--format", "--rate", "--channels", "--bits", "--bitrate", "--quality", "--start",
+        "--end",
+      ] + SoundChanges.singleOptions)
+    try check(
+      changes.remix == nil || coding.channels == nil,
+      "--remix says how many channels: leave --channels out")
     try check(words.count >= 2, "give the file to read and the file to write")
     try OutputTarget.checkKind(to)
     if to == nil {

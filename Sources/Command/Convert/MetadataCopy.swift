@@ -13,6 +13,8 @@ struct MetadataCopy {
   var part: Range<Int64>?
   /// Frames of the new file per frame of the old one.
   var ratio = 1.0
+  /// False if the sound has another loudness.
+  var keepsLoudness = true
   /// Names of what the new file has no place for.
   private var lost: [String] = []
 
@@ -64,7 +66,7 @@ struct MetadataCopy {
       info.timeReference = moved
     }
     // Figures of all of the sound do not hold for a part of it, or for a mix of its channels.
-    if !isWhole || format.channels != old.format.channels { info.loudness = nil }
+    if !isWhole || !keepsLoudness || format.channels != old.format.channels { info.loudness = nil }
     info.addCoding(as: format, by: programName)
     try target.setBroadcastInfo(info)
   }

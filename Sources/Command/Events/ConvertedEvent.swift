@@ -12,4 +12,10 @@ struct ConvertedEvent: Encodable {
   /// Samples that were clipped, and samples that were NaN or infinite; absent if there are none.
   let clips: Int64?
   let notFinite: Int64?
+  /// With `--loudness` and `--peak`: the gain and the limiter's greatest reduction in decibels, and the
+  /// figures.
+  let gain: Double?
+  let limited: Double?
+  let before: LevelReport?
+  let after: LevelReport?
 }

@@ -105,7 +105,7 @@ import Testing
     return most
   }
 
-  @Test func theTableHasItsLines() { expectEqual(Self.lines.count, 23) }
+  @Test func theTableHasItsLines() { expectEqual(Self.lines.count, 26) }
 
   @Test(arguments: lines) func bothCommandsDoTheSame(line: Line) throws {
     var ours = try outcome(of: line.ours, isLive: line.isLive)
