@@ -189,7 +189,8 @@ import Testing
       let piped = try run(
         "bash",
         [
-          "-c", "\"$0\" convert - - --loudness -16 --format f32 < \"$1\" | cmp - \"$2\"",
+          "-c",
+          "cat \"$1\" | \"$0\" convert - \"$2.wav\" --loudness -16 --format f32 && cmp \"$2\" \"$2.wav\"",
           builtProduct(named: "cuejack").path, input, folder.path + "/out.wav",
         ])
       expectEqual(piped.status, 0, "\(piped)")
