@@ -275,6 +275,41 @@ import Testing
     }
   }
 
+  /// All channels are split at one frame, whenever the request comes.
+  @Test func channelsAreSplitTogether() throws {
+    try withTemporaryFolder { folder in
+      let kind = try SoundFormat(
+        path: "a.wav", coding: nil, bits: nil, pcm: .pcm(.signedInteger, bits: 16),
+        losslessBits: 16)
+      let stream = kind.stream(sampleRate: 48000, channels: 1)
+      let done = (1...2).map { _ in RecordingRig.Completed() }
+      let parts = try (1...2).map { channel in
+        let names = try RecordingNames(
+          folder.appendingPathComponent("a-\(channel).wav").path, isSplit: false)
+        let done = done[channel - 1]
+        return try RecordingParts(
+          RecordingParts.Options(
+            names, isReplacing: false, program: "Rig 1.0", onPart: { done.add($0) }),
+          RecordingParts.Claim(names, isSplit: false, isReplacing: false)
+        ) { path throws(SoundFileError) in
+          try SoundWriter.Plan(path, container: kind.container, format: stream)
+        }
+      }
+      var format = stream.decoded
+      format.channels = 2
+      let files = ChannelFiles(parts, format)
+      expectTrue(!files.split())
+      let writing = DispatchGroup()
+      DispatchQueue.global().async(group: writing) {
+        for _ in 0..<1000 { try? files.appendSilence(frames: 10, at: 0) }
+      }
+      while writing.wait(timeout: .now()) == .timedOut { _ = files.split() }
+      try files.finish()
+      expectTrue(done[0].parts.count > 10)
+      expectEqual(done[0].parts.map(\.frames), done[1].parts.map(\.frames))
+    }
+  }
+
   /// Frames go on in another file on request, without a gap.
   @Test func aRecordingIsSplitOnRequest() throws {
     try withTemporaryFolder { folder in
