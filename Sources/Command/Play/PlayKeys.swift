@@ -270,11 +270,16 @@ final class PlayKeys {
     pausedAt = 0
   }
 
-  private func pause() throws {
-    let position = position
+  /// Refuses what would end the present run while no other one can begin.
+  private func checkServer() throws {
     guard let device = players[0].queue.runningDevice, !device.isLost else {
       throw Refusal("the JACK server is gone")
     }
+  }
+
+  private func pause() throws {
+    let position = position
+    try checkServer()
     if isPaused { return }
     pausedAt = position
     halt()
@@ -307,6 +312,7 @@ final class PlayKeys {
   /// Changes speed and pitch: the files go on from the sound that they have reached.
   func setSpeed(rate: Double? = nil, cents: Double? = nil) throws {
     guard let speed else { return }
+    try checkServer()
     let (rate, cents) = (rate ?? speed.rate, cents ?? speed.cents)
     let position = position * speed.rate / rate
     halt()
@@ -384,6 +390,7 @@ final class PlayKeys {
   ///
   /// - Parameter wanted: The device frame at which the position is heard; nil for as soon as possible.
   private func run(at seconds: Double, frame wanted: Int64? = nil) throws {
+    try checkServer()
     halt()
     hasBegun = false
     do throws(QueueError) {

@@ -17,9 +17,15 @@ extension Record {
     var isComplete = true
     for recording in recordings {
       do throws(SoundFileError) {
-        let path = recording.path
+        let file = recording.path
         try recording.finish()
         guard let writer = recording.writer else { continue }
+        let (path, wasDeleted) = rescue(recording.store, file)
+        guard let path else {
+          isComplete = false
+          continue
+        }
+        if wasDeleted { isComplete = false }
         tell(
           RecordingParts.Part(
             path: path, frames: writer.frames, firstFrame: recording.partStart,
@@ -60,17 +66,9 @@ extension Record {
       Screen.shared.complain("\(error)")
       failed = true
     }
-    var kept = file
-    switch recording.store.map(RecordingRescue.init) {
-    case .notNeeded?, nil: break
-    case .copied(let path, _)?:
-      Screen.shared.remark("what was recorded is kept in \(path)")
-      kept = path
-      failed = true
-    case .lost?:
-      Screen.shared.complain("\(file): what was recorded could not be kept")
-      throw ExitCode.failure
-    }
+    let (rescued, wasDeleted) = rescue(recording.store, file)
+    guard let kept = rescued else { throw ExitCode.failure }
+    if wasDeleted { failed = true }
     // If the file could not be completed, only frames that can be read back count.
     let found = failed && !isPipe ? readableFrames(kept) : writer.frames
     guard let frames = found, frames > 0 else {
@@ -92,6 +90,21 @@ extension Record {
     if failed { throw ExitCode.failure }
     try end(
       recorder, recording, monitor, files: recording.completedParts + 1, stoppedBy: signal)
+  }
+
+  /// Copies a complete file that was deleted while it was written, and tells of it.
+  ///
+  /// - Returns: Its path, nil if it is lost; and whether it was deleted.
+  private func rescue(_ store: FileStore?, _ file: String) -> (path: String?, wasDeleted: Bool) {
+    switch store.map(RecordingRescue.init) {
+    case .notNeeded?, nil: return (file, false)
+    case .copied(let path, _)?:
+      Screen.shared.remark("what was recorded is kept in \(path)")
+      return (path, true)
+    case .lost?:
+      Screen.shared.complain("\(file): what was recorded could not be kept")
+      return (nil, true)
+    }
   }
 
   /// Whether a recording has or may have several files, one after another.

@@ -224,11 +224,11 @@ struct Record: ParsableCommand {
       recording, latest, recorder,
       measuresLoudness: report.measuresLoudness(channels: recorder.queue.format.channels))
     let trigger = take.trigger(at: rate)
+    let output: any RecordingOutput =
+      take.channelsApart ? ChannelFiles(recordings, recorder.queue.format) : recording
     try telling { () throws(QueueError) in
       let deviceRate = try recorder.queue.deviceSampleRate()
       let time = start?.time(sampleRate: deviceRate) ?? .atOnce
-      let output: any RecordingOutput =
-        take.channelsApart ? ChannelFiles(recordings, recorder.queue.format) : recording
       try recorder.start(
         output, at: time, limit: limit, trigger: trigger, observer: monitor.meter)
     }
@@ -237,7 +237,7 @@ struct Record: ParsableCommand {
     }
 
     monitor.emitStart(start)
-    let keys = RecordKeys(recorder, recordings, trigger, start)
+    let keys = RecordKeys(recorder, output, recordings, trigger, start)
     let remote = recorder.queue.runningDevice.flatMap { device in
       let controls = RecordControls(keys: keys, recorder: recorder, monitor: monitor)
       return CommandRemote(
@@ -246,7 +246,7 @@ struct Record: ParsableCommand {
           .record, client: device.client.name, server: device.client.serverName, path: file), awake
       ) { controls.all(on: device) }
     }
-    awaitEnd(of: recorder, recording, start, keys, monitor, remote, signals, awake)
+    awaitEnd(of: recorder, recordings, start, keys, monitor, remote, signals, awake)
     remote?.end()
     let signal = recorder.isOver || keys.isAskedToQuit ? nil : signals.received
     recorder.stop()
@@ -328,7 +328,7 @@ struct Record: ParsableCommand {
 
   /// Waits until the recording is complete, a signal arrives, or a key ends it. Shows the progress.
   private func awaitEnd(
-    of recorder: FileRecorder, _ recording: RecordingParts, _ start: ChosenStart?,
+    of recorder: FileRecorder, _ recordings: [RecordingParts], _ start: ChosenStart?,
     _ keys: RecordKeys, _ monitor: RecordMonitor, _ remote: CommandRemote?,
     _ signals: StopSignals, _ awake: DispatchSemaphore
   ) {
@@ -337,7 +337,9 @@ struct Record: ParsableCommand {
     var inputs = InputWatch(recorder)
     CommandWait(signals: signals, awake: awake).run {
       remote?.serve()
-      guard !recorder.isOver, !keys.isAskedToQuit, isThere(recording.store) else { return nil }
+      guard !recorder.isOver, !keys.isAskedToQuit, recordings.allSatisfy(isThere) else {
+        return nil
+      }
       watch.note(recorder.queue.loss, server: serverName)
       inputs.look()
       return 0.1
@@ -357,11 +359,14 @@ struct Record: ParsableCommand {
     keys.tellStart()
   }
 
-  private func isThere(_ store: FileStore?) -> Bool {
+  private func isThere(_ recording: RecordingParts) -> Bool {
+    let store = recording.store
     do throws(SoundFileError) {
       try store?.checkPresence()
       return true
     } catch {
+      // --on-close may have moved a file that has been completed meanwhile.
+      if recording.store !== store { return true }
       Screen.shared.complain("\(error)")
       return false
     }

@@ -7,6 +7,7 @@ import Timeline
 /// The actions of the keys of `cuejack record`. Main thread.
 final class RecordKeys {
   private let recorder: FileRecorder
+  private let output: any RecordingOutput
   private let recordings: [RecordingParts]
   private var recording: RecordingParts { recordings[0] }
   /// The start that the recording waits for; nil if it waits for none.
@@ -24,10 +25,11 @@ final class RecordKeys {
 
   /// - Parameter start: The start by `--at`; nil if it was not given.
   init(
-    _ recorder: FileRecorder, _ recordings: [RecordingParts], _ trigger: RecordingTrigger?,
-    _ start: ChosenStart?
+    _ recorder: FileRecorder, _ output: any RecordingOutput, _ recordings: [RecordingParts],
+    _ trigger: RecordingTrigger?, _ start: ChosenStart?
   ) {
     self.recorder = recorder
+    self.output = output
     self.recordings = recordings
     self.trigger = trigger
     tellsStart = trigger?.hasBegun == false || start.map { $0.exactFrame == nil } ?? false
@@ -39,7 +41,7 @@ final class RecordKeys {
   /// Carries out a key.
   func press(_ key: KeyReader.Key) {
     switch key {
-    case .character(" "): telling { try isWaiting ? begin() : setPaused(!isPaused) }
+    case .character(" "): telling { try isWaiting ? start() : setPaused(!isPaused) }
     case .character("m"): telling { try addMarker() }
     case .character("q"): quit()
     case .character("?"): Screen.shared.say(isWaiting ? Self.waitingHelp : Self.help)
@@ -74,7 +76,8 @@ final class RecordKeys {
 
   /// Starts the recording now, or goes on after a pause.
   func start() throws {
-    if isWaiting { try begin() } else { try setPaused(false) }
+    if isWaiting { try begin() }
+    try setPaused(false)
   }
 
   /// Ends the take. Another one waits for its start if the recording repeats; else the recording ends.
@@ -93,9 +96,7 @@ final class RecordKeys {
 
   /// Goes on in another file, without a gap.
   func split() throws {
-    for recording in recordings where !recording.split() {
-      throw Refusal("no file is being written, or it is a pipe")
-    }
+    guard output.split() else { throw Refusal("no file is being written, or it is a pipe") }
   }
 
   /// Starts the recording now.

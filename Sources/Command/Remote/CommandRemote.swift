@@ -47,7 +47,8 @@ final class CommandRemote {
         guard let control = present?.controls[job.address] else {
           throw RemoteError.refused(job.address, "there is no such address any more")
         }
-        try control.act(job.values)
+        // Edits may have changed the address or its range since the message came.
+        try control.act(try control.node.accepted(job.values))
         outcome = .success([])
       } catch let error as RemoteError {
         outcome = .failure(error)

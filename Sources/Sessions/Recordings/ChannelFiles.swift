@@ -1,11 +1,14 @@
 package import Files
 package import RealTime
+import Synchronization
 
 /// The files of a recording that has one for each channel. Each takes the same frames. One thread at a time; may block.
 package final class ChannelFiles: RecordingOutput {
   /// The files of each channel.
   package let channels: [RecordingParts]
   private let bytesPerSample: Int
+  /// Held while frames are appended: all channels are split at one frame.
+  private let appending = Mutex<Void>(())
 
   /// - Parameter format: The interleaved format of the recorder.
   package init(_ channels: [RecordingParts], _ format: PCMFormat) {
@@ -18,22 +21,30 @@ package final class ChannelFiles: RecordingOutput {
   {
     let bytesPerFrame = bytesPerSample * channels.count
     let frames = bytes.count / bytesPerFrame
-    for (channel, parts) in channels.enumerated() {
-      var samples: [UInt8] = []
-      samples.reserveCapacity(frames * bytesPerSample)
-      for frame in 0..<frames {
-        let start = frame * bytesPerFrame + channel * bytesPerSample
-        unsafe samples += bytes[start..<start + bytesPerSample]
+    try appending.withLock { _ throws(SoundFileError) in
+      for (channel, parts) in channels.enumerated() {
+        var samples: [UInt8] = []
+        samples.reserveCapacity(frames * bytesPerSample)
+        for frame in 0..<frames {
+          let start = frame * bytesPerFrame + channel * bytesPerSample
+          unsafe samples += bytes[start..<start + bytesPerSample]
+        }
+        let result = unsafe samples.withUnsafeBytes { samples in
+          Result { () throws(SoundFileError) in try unsafe parts.append(samples, at: hostTime) }
+        }
+        try result.get()
       }
-      let result = unsafe samples.withUnsafeBytes { samples in
-        Result { () throws(SoundFileError) in try unsafe parts.append(samples, at: hostTime) }
-      }
-      try result.get()
     }
   }
 
   package func appendSilence(frames: Int64, at hostTime: UInt64) throws(SoundFileError) {
-    for parts in channels { try parts.appendSilence(frames: frames, at: hostTime) }
+    try appending.withLock { _ throws(SoundFileError) in
+      for parts in channels { try parts.appendSilence(frames: frames, at: hostTime) }
+    }
+  }
+
+  package func split() -> Bool {
+    appending.withLock { _ in channels.map { $0.split() }.allSatisfy { $0 } }
   }
 
   package func checkpoint() throws(SoundFileError) {

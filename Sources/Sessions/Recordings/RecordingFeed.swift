@@ -195,8 +195,8 @@ final class RecordingFeed: Sendable {
   ) throws(SoundFileError) {
     var rest = sound
     while true {
-      trigger?.follow(channels, rest, from: sound.frame)
       trigger?.follow(queue)
+      trigger?.follow(channels, rest, from: sound.frame)
       try pass(rest, file, queue.format, trigger)
       guard let trigger, trigger.repeats, let end = trigger.end, rest.end >= end,
         state.withLock({ $0.frames != $0.limit })

@@ -42,6 +42,7 @@ package final class RecordingFile: RecordingOutput {
 
   /// Does nothing: it is one file.
   package func endTake() {}
+  package func split() -> Bool { false }
 
   /// Returns the file's writer, and creates the file on the first call.
   package func beginning() throws(SoundFileError) -> SoundWriter {

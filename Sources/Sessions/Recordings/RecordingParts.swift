@@ -18,6 +18,10 @@ package protocol RecordingOutput: AnyObject, Sendable {
   func checkpoint() throws(SoundFileError)
   /// Completes the file of a take. Later frames are another take's.
   func endTake() throws(SoundFileError)
+  /// Goes on in another file, with the next frames. Any thread.
+  ///
+  /// - Returns: False if no file is being written, or if it is a pipe.
+  func split() -> Bool
 }
 
 /// The files of a recording, one after another. A file is created with its first frame.
@@ -189,9 +193,6 @@ package final class RecordingParts: RecordingOutput {
     }
   }
 
-  /// Goes on in another file, with the next frames.
-  ///
-  /// - Returns: False if no file is being written, or if it is a pipe.
   package func split() -> Bool {
     state.withLock { state in
       guard state.current?.store != nil else { return false }

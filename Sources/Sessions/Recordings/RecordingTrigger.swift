@@ -35,8 +35,12 @@ package final class RecordingTrigger: Sendable {
     var end: Int64?
     /// The frame of the run that follows the take before, and before which none starts; nil for the first take.
     var earliest: Int64?
+    /// The frame of the run at which the take after the present one starts; nil if that one waits for its start.
+    var next: Int64?
     /// True if sound and the transport start a take.
     var isArmed = true
+    /// The frame of the run that follows the latest sound that was looked at.
+    var seen: Int64 = 0
     /// The frame of the run that follows the take's last sample above the level of silence.
     var soundEnd: Int64 = 0
     /// True if the transport was rolling when it was looked at last, and the server's restarts until then.
@@ -45,7 +49,8 @@ package final class RecordingTrigger: Sendable {
 
     mutating func start(at frame: Int64) {
       begin = frame
-      soundEnd = frame
+      // Sound before that was not looked at for silence.
+      soundEnd = max(frame, seen)
     }
   }
   private let state: Mutex<State>
@@ -63,9 +68,16 @@ package final class RecordingTrigger: Sendable {
     state = Mutex(State(begin: waits ? nil : 0))
   }
 
-  /// Starts the take at a frame of the run, at the queue's rate. Later calls do nothing.
+  /// Starts the take at a frame of the run, at the queue's rate; the next take if the end of the present one is known.
+  /// Later calls do nothing.
   package func begin(at frame: Int64) {
-    state.withLock { if $0.begin == nil { $0.start(at: max($0.earliest ?? 0, frame)) } }
+    state.withLock { state in
+      if state.begin == nil {
+        state.start(at: max(state.earliest ?? 0, frame))
+      } else if repeats, state.end != nil, state.next == nil {
+        state.next = frame
+      }
+    }
   }
 
   /// Ends the take before a frame of the run that has not been written. Another one waits for its start then, if the
@@ -75,7 +87,7 @@ package final class RecordingTrigger: Sendable {
   package func end(at frame: Int64) -> Bool {
     state.withLock { state in
       guard let begin = state.begin else { return false }
-      if state.end == nil { state.end = max(begin, frame) }
+      if state.end == nil { state.end = max(begin, frame) } else { state.next = nil }
       return true
     }
   }
@@ -86,8 +98,10 @@ package final class RecordingTrigger: Sendable {
     set { state.withLock { $0.isArmed = newValue } }
   }
 
-  /// True once the start of the take is known.
-  package var hasBegun: Bool { state.withLock { $0.begin != nil } }
+  /// True once the start of the take is known; false if its end is known, and another take may follow.
+  package var hasBegun: Bool {
+    state.withLock { $0.begin != nil && ($0.end == nil || !repeats) }
+  }
   /// The first frame to write, if the recorder has it; nil before the start is known.
   var firstFrame: Int64? {
     state.withLock { state in
@@ -100,7 +114,9 @@ package final class RecordingTrigger: Sendable {
   /// Waits for the start of another take, no earlier than at a frame of the run.
   func rearm(from frame: Int64) {
     state.withLock { state in
-      (state.begin, state.end, state.earliest) = (nil, nil, frame)
+      (state.begin, state.end, state.earliest, state.seen) = (nil, nil, frame, frame)
+      if let next = state.next { state.start(at: max(frame, next)) }
+      state.next = nil
     }
   }
 
@@ -110,6 +126,7 @@ package final class RecordingTrigger: Sendable {
   /// - Parameter channels: The samples; nil for silence.
   func follow(_ channels: ChannelSamples?, _ sound: RecordedSound, from first: Int64) {
     state.withLock { state in
+      defer { state.seen = sound.end }
       let start = Int(sound.frame - first)
       if state.begin == nil, state.isArmed, let threshold,
         let loud = channels?.firstFrame(above: threshold, from: start)
@@ -149,7 +166,7 @@ package final class RecordingTrigger: Sendable {
         // The roll of the take before starts none.
         let isNew = state.earliest.map { frame >= $0 } ?? true
         if state.begin == nil, state.isArmed, isNew { state.start(at: max(0, frame)) }
-      } else if state.wasRolling, state.restarts == restarts, state.end == nil {
+      } else if state.wasRolling, state.restarts == restarts, state.begin != nil, state.end == nil {
         state.end = frame
       }
     }

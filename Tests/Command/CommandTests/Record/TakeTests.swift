@@ -82,6 +82,28 @@ import Testing
     }
   }
 
+  /// The file of any channel is missed, and what it had is written again.
+  @Test func aDeletedFileOfAChannelIsKept() throws {
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon(period: 1024)
+      let recorder = try Playing(
+        "record",
+        [
+          folder.appendingPathComponent("take.wav").path, "--channels-apart", "--no-connect",
+          "--server", server.name,
+        ], in: folder)
+      let file = folder.appendingPathComponent("take-2.wav")
+      try wait(for: "sound in the file") { (try? Data(contentsOf: file).count) ?? 0 > 5000 }
+      try FileManager.default.removeItem(at: file)
+      let result = try recorder.result()
+      expectTrue(
+        result.status == 1 && result.errors.contains("what was recorded is kept in \(file.path)"),
+        "\(result)")
+      let samples: [Int32] = try decoded(file)
+      expectTrue(!samples.isEmpty)
+    }
+  }
+
   @Test(arguments: [
     (["take.wav", "--again"], "--again is for recordings that wait"),
     (["take.wav", "--stop-on-silence", "-60dB"], "--stop-on-silence"),

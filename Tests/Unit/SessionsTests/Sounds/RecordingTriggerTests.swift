@@ -208,6 +208,108 @@ import Testing
     }
   }
 
+  /// The end of a take is written later than it is known.
+  @Test func aStartRightAfterAnEndStartsTheNextTake() throws {
+    try withTemporaryFolder { folder in
+      let rig = try RecordingRig("a-%n.wav", in: folder)
+      let trigger = RecordingTrigger(repeats: true)
+      try rig.start(trigger: trigger)
+      trigger.begin(at: 1000)
+      try rig.run(frames: 12_000)
+      try wait(for: "frames") { rig.recorder.receivedFrames == 12_000 }
+      expectTrue(trigger.end(at: 15_000) && !trigger.hasBegun)
+      trigger.begin(at: 16_000)
+      trigger.begin(at: 17_000)
+      try rig.run(frames: 12_000)
+      try wait(for: "the first take") { rig.done.parts.count == 1 }
+      try wait(for: "the second take") { trigger.hasBegun }
+      // An end takes a start back that has not come.
+      expectTrue(trigger.end(at: 26_000))
+      trigger.begin(at: 27_000)
+      expectTrue(trigger.end(at: 28_000))
+      try rig.run(frames: 12_000)
+      let paths = try rig.finish()
+      expectEqual(paths.count, 2)
+      try expect([paths[0]], 1000..<15_000)
+      try expect([paths[1]], 16_000..<26_000)
+    }
+  }
+
+  /// A transport that started nothing ends nothing.
+  @Test func aTransportThatIsNotHeardEndsNothing() throws {
+    try withTemporaryFolder { folder in
+      let rig = try RecordingRig("a.wav", in: folder)
+      let trigger = RecordingTrigger(followsTransport: true)
+      trigger.isArmed = false
+      rig.setTransport(isRolling: true)
+      try rig.start(trigger: trigger)
+      try rig.run(frames: 12_000)
+      try wait(for: "frames") { rig.recorder.receivedFrames == 12_000 }
+      rig.setTransport(isRolling: false)
+      try rig.run(frames: 12_000)
+      try wait(for: "more frames") { rig.recorder.receivedFrames == 24_000 }
+      trigger.begin(at: 30_000)
+      try rig.run(frames: 24_000)
+      try expect(rig.finish(), 30_000..<48_000)
+    }
+  }
+
+  /// The silence of a take that the transport's roll starts later counts from then.
+  @Test func silenceBeforeAnArmedTransportDoesNotCount() throws {
+    try withTemporaryFolder { folder in
+      let rig = try RecordingRig("a.wav", in: folder) { frame, _ in
+        (30_000..<40_000).contains(frame) ? 0.5 : 0
+      }
+      let trigger = RecordingTrigger(
+        followsTransport: true, silence: RecordingTrigger.Silence(level: 0.25, frames: 20_000))
+      trigger.isArmed = false
+      rig.setTransport(isRolling: true)
+      try rig.start(trigger: trigger)
+      try rig.run(frames: 12_000)
+      try wait(for: "frames") { rig.recorder.receivedFrames == 12_000 }
+      trigger.isArmed = true
+      try rig.run(frames: 60_000)
+      try wait(for: "the end") { rig.recorder.isOver }
+      expectEqual((rig.recorder.firstFrame ?? 0) + rig.recorder.frames, 60_000)
+      _ = try rig.finish()
+    }
+  }
+
+  /// All channels are split at one frame, whenever the request comes.
+  @Test func channelsAreSplitTogether() throws {
+    try withTemporaryFolder { folder in
+      let kind = try SoundFormat(
+        path: "a.wav", coding: nil, bits: nil, pcm: .pcm(.signedInteger, bits: 16),
+        losslessBits: 16)
+      let stream = kind.stream(sampleRate: 48000, channels: 1)
+      let done = (1...2).map { _ in RecordingRig.Completed() }
+      let parts = try (1...2).map { channel in
+        let names = try RecordingNames(
+          folder.appendingPathComponent("a-\(channel).wav").path, isSplit: false)
+        let done = done[channel - 1]
+        return try RecordingParts(
+          RecordingParts.Options(
+            names, isReplacing: false, program: "Rig 1.0", onPart: { done.add($0) }),
+          RecordingParts.Claim(names, isSplit: false, isReplacing: false)
+        ) { path throws(SoundFileError) in
+          try SoundWriter.Plan(path, container: kind.container, format: stream)
+        }
+      }
+      var format = stream.decoded
+      format.channels = 2
+      let files = ChannelFiles(parts, format)
+      expectTrue(!files.split())
+      let writing = DispatchGroup()
+      DispatchQueue.global().async(group: writing) {
+        for _ in 0..<1000 { try? files.appendSilence(frames: 10, at: 0) }
+      }
+      while writing.wait(timeout: .now()) == .timedOut { _ = files.split() }
+      try files.finish()
+      expectTrue(done[0].parts.count > 10)
+      expectEqual(done[0].parts.map(\.frames), done[1].parts.map(\.frames))
+    }
+  }
+
   /// Frames go on in another file on request, without a gap.
   @Test func aRecordingIsSplitOnRequest() throws {
     try withTemporaryFolder { folder in
