@@ -46,8 +46,8 @@ import Testing
       let result = try program.end()
       expectTrue(result.status == 0 && result.errors == "", "\(result)")
       let onsets = onsets(card.samples(channel: 0))
-      // The thread of Core MIDI hands the note on some periods later.
-      expectTrue(onsets.count == 1 && (24_000..<36_000).contains(onsets[0]), "\(onsets)")
+      // The thread of Core MIDI hands the note on some periods later. A busy machine may lose frames before it.
+      expectTrue(onsets.count == 1 && (22_000..<36_000).contains(onsets[0]), "\(onsets)")
     }
   }
 
