@@ -8,7 +8,7 @@ final class ChainControls {
   private let chain: PluginChain
   private let world: World
   private let sampleRate: Double
-  /// What people know of a plugin: its id, the preset that was loaded last, and the parameters that were set.
+  /// A plugin of the chain: its id, the preset that was loaded last, and the parameters that were set.
   private struct Plugin {
     let id: String
     var preset: String?

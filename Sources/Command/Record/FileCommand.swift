@@ -5,7 +5,7 @@ import System
 
 /// The value of `--on-open` and `--on-close`: a command for files of a recording, without a shell.
 struct FileCommand: ExpressibleByArgument, Sendable {
-  /// The words, of which the first one is the program.
+  /// The program, and its arguments.
   private let words: [String]
   private static let placeholder = "{}"
 

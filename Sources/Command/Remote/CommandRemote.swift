@@ -55,7 +55,7 @@ final class CommandRemote {
       } catch {
         outcome = .failure(.refused(job.address, "\(error)"))
       }
-      // Whoever reads after the answer reads what was set.
+      // A client that has the answer and reads the value gets the new one.
       publish()
       job.work.end(outcome)
     }

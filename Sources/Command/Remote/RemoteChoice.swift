@@ -13,7 +13,7 @@ struct RemoteChoice: ParsableArguments {
   /// another machine, or to the only one if it is nil. Prints why and ends the command if there is no such one, or more
   /// than one.
   ///
-  /// - Parameter commands: The subcommands of which it is one.
+  /// - Parameter commands: The subcommands that are looked for.
   func connect(
     client: String?, _ commands: [RemoteReport.Command] = RemoteReport.Command.allCases
   ) throws -> RemoteClient {

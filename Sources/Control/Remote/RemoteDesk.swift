@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What a command offers to remote control: the values that its main thread has published last, and the messages that
-/// the main thread is to carry out.
+/// Stands between remote control and a command. The main thread of the command publishes values here, and takes the
+/// messages from here that it carries out. Threads of OSC only read the values and add messages.
 package final class RemoteDesk: RemoteTarget {
   /// The value of an address.
   package enum Reading: Sendable {

@@ -10,7 +10,7 @@ package struct RemoteReport: Codable, Hashable, Sendable {
     case session, play, fx, record
   }
 
-  /// What stays the same while it runs.
+  /// The part of the report that stays the same while the program runs.
   package struct Origin: Hashable, Sendable {
     package var command: Command
     package var client: String

@@ -21,7 +21,7 @@ package struct PluginStages: Sendable {
     case spread(NodeID, [Int], NodeID, [Int])
   }
 
-  /// What is needed to make instances.
+  /// Makes the instances of a chain, all in one world and with the same settings.
   struct Maker: Sendable {
     let world: World
     let settings: PluginSettings

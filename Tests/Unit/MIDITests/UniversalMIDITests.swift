@@ -44,7 +44,7 @@ import Testing
   /// A message without an end takes no more memory than a piece.
   @Test func aLongSystemExclusiveMessageComesInPieces() {
     var reader = UniversalMIDI()
-    // What belongs to no message is left out.
+    // Words that belong to no message are left out.
     for _ in 0..<20_000 { expectTrue(reader.messages([0x3026_0708, 0x090A_0B0C]).isEmpty) }
     var pieces = reader.messages([0x3016_0102, 0x0304_0506])
     for _ in 0..<20_000 { pieces += reader.messages([0x3026_0708, 0x090A_0B0C]) }

@@ -114,7 +114,7 @@ import Testing
         let wanted = lines(of: file)
         let read = try python(Self.reader, [path.path])
         expectEqual(read.split(separator: "\n").map(String.init), wanted, "seed \(seed)")
-        // What mido writes of them.
+        // The file that mido writes with these events.
         let text = folder.appendingPathComponent("lines.txt")
         try Data((wanted.joined(separator: "\n") + "\n").utf8).write(to: text)
         let theirs = folder.appendingPathComponent("theirs.mid").path

@@ -19,7 +19,7 @@ enum {
 /// The test's servers, of which `count` run.
 static char names[MOST][60];
 static pid_t servers[MOST];
-/// What each of them has printed.
+/// The output of each server.
 static FILE *words[MOST];
 static int count;
 /// The largest number of devices that were listed.

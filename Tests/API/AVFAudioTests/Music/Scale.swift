@@ -74,7 +74,7 @@ enum Scale {
     expectEqual(status, noErr)
   }
 
-  /// What an `AVAudioSequencer` plays in manual rendering.
+  /// Renders an `AVAudioSequencer` in manual rendering.
   static func offline(_ font: String) throws -> [[Float]] {
     let offline = try OfflineEngine()
     let synth = try synthesiser(font)

@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  /// What a sequence plays through a graph that the program renders.
+  /// Renders a sequence through a graph.
   private func graph(_ font: String) throws -> [[Float]] {
     var made: AUGraph?
     expectEqual(NewAUGraph(&made), noErr)

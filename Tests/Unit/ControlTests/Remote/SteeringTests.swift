@@ -195,7 +195,7 @@ import Testing
     cell.split(whereSeparator: { ", ".contains($0) }).contains { $0 == "all" || $0 == command }
   }
 
-  /// What is set is read again.
+  /// A client reads each value that it has set.
   @Test func everyParameterIsSetAndRead() throws {
     let stage = try Stage()
     try startAll(stage)
