@@ -111,10 +111,13 @@ final class MIDISender: Sendable {
     state.untaken = 0
   }
 
-  /// Waits until all that is due is sent, for a second at most.
+  /// Waits until all that is due within two cycles is sent, for a second at most. A message that a program has just
+  /// heard, and passes on, has a time of its cycle, which may be yet to come.
   func drain() {
     let deadline = HostTime.now + 1_000_000_000
-    while unsafe memory.output.pointee.isBehind, !device.isLost, HostTime.now < deadline {
+    let cycles = UInt64(held: 2e9 * Double(device.periodFrames) / device.client.sampleRate)
+    let end = StartPoint(.hostTime(device.client.hostTime + cycles))
+    while unsafe memory.output.pointee.isBehind(end), !device.isLost, HostTime.now < deadline {
       usleep(200)
     }
   }

@@ -30,8 +30,9 @@ package struct MIDIOutput: ~Copyable {
   /// Messages of earlier times are dropped.
   private let earliest = Atomic<Int64>(.min)
   private let held = Atomic<Bool>(false)
-  /// Set if the latest cycle had no room for a message that was due.
-  private let behind = Atomic<Bool>(false)
+  /// Time of the first message that waits, as the word of a start point; `.max` if none does. `.min` while a cycle runs,
+  /// and after one that has sent something: others hear that in the same cycle, if the port is still there.
+  private let first = Atomic<Int64>(.max)
   private let port: UnsafeMutablePointer<cue_port>
   private let state: UnsafeMutablePointer<MIDIOutputState>
   /// Messages that renders of the same cycle play; nil for a port that threads push messages to.
@@ -66,8 +67,10 @@ package struct MIDIOutput: ~Copyable {
   /// True if no cycle has taken what was pushed last.
   package var isUntaken: Bool { incoming.load(ordering: .acquiring) != 0 }
 
-  /// True if a message that is due has not been sent.
-  package var isBehind: Bool { isUntaken || behind.load(ordering: .acquiring) }
+  /// True if others may not have heard a message that is due by a host time.
+  package func isBehind(_ time: StartPoint) -> Bool {
+    isUntaken || first.load(ordering: .acquiring) <= time.word
+  }
 
   /// True if there are messages to take back.
   package var hasReturned: Bool { returned.load(ordering: .acquiring) != 0 }
@@ -112,15 +115,16 @@ package struct MIDIOutput: ~Copyable {
     let buffer = UnsafeMutableRawPointer(samples)
     unsafe cue_rt_clear_midi(buffer)
     if time.isMute || held.load(ordering: .sequentiallyConsistent) { return false }
+    first.store(.min, ordering: .relaxed)
     if let played {
-      behind.store(unsafe !played.send(time, to: buffer), ordering: .releasing)
+      if unsafe played.send(time, to: buffer) { first.store(.max, ordering: .releasing) }
       return false
     }
     take(StartPoint(atMicroseconds: time.nextMicroseconds))
     let earliest = earliest.load(ordering: .acquiring)
     var frame = 0
     var room = Self.cycleBytes
-    var isBehind = false
+    var hasNone = true
     while let top = unsafe state.pointee.queue {
       if unsafe top.pointee.time.word >= earliest {
         if unsafe !top.pointee.isImmediate {
@@ -129,15 +133,16 @@ package struct MIDIOutput: ~Copyable {
           if due >= Int64(time.frames) { break }
           frame = max(frame, Int(due))
         }
-        if unsafe !send(top, buffer, UInt32(frame), &room) {
-          isBehind = true
-          break
-        }
+        hasNone = false
+        if unsafe !send(top, buffer, UInt32(frame), &room) { break }
       }
       unsafe state.pointee.queue = MIDIMessage.removeTop(of: top)
       unsafe spend(top)
     }
-    behind.store(isBehind, ordering: .releasing)
+    if hasNone {
+      let next = unsafe state.pointee.queue
+      unsafe first.store(next?.pointee.time.word ?? .max, ordering: .releasing)
+    }
     guard unsafe state.pointee.spent != nil, returned.load(ordering: .acquiring) == 0 else {
       return false
     }

@@ -35,17 +35,19 @@ package struct PortMessages: BitwiseCopyable {
 
   /// Writes the messages of a cycle into the buffer of the port. Process thread.
   ///
-  /// - Returns: True if none of the cycle's messages is left.
+  /// - Returns: True if the cycle has no messages.
   @_noLocks func send(_ time: CycleTime, to buffer: UnsafeMutableRawPointer) -> Bool {
     var least = 0
+    var hasNone = true
     while true {
       if unsafe next.pointee.count == 0 {
-        guard let (frame, count) = unsafe queue.pointee.take(message) else { return true }
+        guard let (frame, count) = unsafe queue.pointee.take(message) else { return hasNone }
         unsafe next.pointee.frame = frame
         unsafe next.pointee.count = count
       }
       let offset = unsafe next.pointee.frame &- Int(time.frame)
-      if offset >= time.frames { return true }
+      if offset >= time.frames { return hasNone }
+      hasNone = false
       least = max(least, offset)
       let count = unsafe next.pointee.count
       guard unsafe count <= Int(clamping: cue_rt_message_room(buffer)),

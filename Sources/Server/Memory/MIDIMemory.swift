@@ -140,7 +140,8 @@ package final class MIDIOutputMemory: CycleMemory, @unchecked Sendable {
   /// True if a message of a render waits for a cycle.
   package var hasUnplayed: Bool {
     guard let playedMemory else { return false }
-    return unsafe !playedMemory.queue.queue.pointee.isEmpty || output.pointee.isBehind
+    return unsafe !playedMemory.queue.queue.pointee.isEmpty
+      || output.pointee.isBehind(StartPoint(.atOnce))
   }
 
   deinit {

@@ -58,10 +58,11 @@ final class TypedProgram {
 
   /// Ends the input and waits for the exit.
   func end() throws -> CommandResult {
-    // Once the shell has opened the pipe: otherwise it would wait for another writer.
+    // Once the shell has opened the pipe: otherwise it would wait for another writer. A program that has ended has no
+    // such link.
     try wait(for: "the program") {
       (try? FileManager.default.destinationOfSymbolicLink(
-        atPath: "/proc/\(child.processIdentifier)/exe"))?.hasSuffix("sh") == false
+        atPath: "/proc/\(child.processIdentifier)/exe"))?.hasSuffix("sh") != true
     }
     close(input)
     input = -1
