@@ -1,18 +1,23 @@
-import CFFmpeg
 import Codecs
 
 /// A scanner for the frames of a FLAC stream. Frame headers do not give a frame's size. A frame
 /// ends where its CRC matches and either another header follows or the decoder accepts it as
 /// complete.
+///
+/// Most frames end where the next header begins, so only the places of headers are looked at first.
 struct FLACScanner {
   /// Upper limit of a frame's size in bytes.
   private(set) var maximumPacketBytes: Int
   private static let unknownMaximum = 2_200_000
   /// Factory of decoders; returns nil if there is none.
   private let decoder: () -> PacketDecoder?
-  /// Bytes of the current frame already examined, and their CRC.
+  /// True if more bytes follow, or `isAtEnd` is set. Otherwise frames are found without the next header.
+  private let canWait: Bool
+  /// Bytes of the current frame before which no header follows it, and their CRC.
+  private var passed = (bytes: 0, sum: UInt16(0))
+  /// Bytes of the current frame already examined one by one, and their CRC.
   private var checked = 0
-  private var sum: UInt32 = 0
+  private var sum: UInt16 = 0
   /// How often the decoder was tried on this frame.
   private var tries = 0
   /// False headers found since the last frame.
@@ -29,15 +34,16 @@ struct FLACScanner {
   private static let mostMistakes = 64
 
   /// - Parameter maximumFrameBytes: From the stream's header; 0 if it gives none.
-  init(maximumFrameBytes: Int, format: PacketFormat, cookie: [UInt8]) {
+  init(maximumFrameBytes: Int, format: PacketFormat, cookie: [UInt8], canWait: Bool) {
+    self.canWait = canWait
     // 65535 frames of 8 channels of 33 bits, with some margin.
     maximumPacketBytes = maximumFrameBytes > 0 ? maximumFrameBytes : Self.unknownMaximum
     decoder = { () -> PacketDecoder? in try? PacketDecoder(format, cookie: cookie) }
   }
 
   enum Step {
-    /// A frame at an offset, with its size in bytes and its number of audio frames.
-    case frame(bytes: Int, frames: Int, at: Int)
+    /// A frame at an offset, with its size in bytes.
+    case frame(Head, bytes: Int, at: Int)
     /// The STREAMINFO of another stream, which may have another form, at an offset.
     case stream(FLACStreamInfo, isOther: Bool, at: Int)
     /// The scanner needs more bytes. Bytes before the offset may be discarded.
@@ -46,6 +52,7 @@ struct FLACScanner {
 
   /// Tells the scanner that the next bytes do not continue the last ones.
   mutating func loseStep() {
+    passed = (0, 0)
     checked = 0
     sum = 0
     tries = 0
@@ -81,15 +88,23 @@ struct FLACScanner {
       case .head(let found): head = found
       }
       let most = min(maximumPacketBytes, head.maximumBytes)
+      if let end = endByHeader(of: head, bytes, from: offset, most) {
+        loseStep()
+        mistakes = 0
+        return .frame(head, bytes: end - offset, at: offset)
+      }
+      if canWait, !isAtEnd, bytes.count - offset < most + Head.mostBytes {
+        return .more(from: offset)
+      }
       while checked <= most {
         let end = offset + checked
         if sum == 0, checked > head.bytes, isWhole(bytes, from: offset, to: end) {
           loseStep()
           mistakes = 0
-          return .frame(bytes: end - offset, frames: head.frames, at: offset)
+          return .frame(head, bytes: end - offset, at: offset)
         }
         guard end < bytes.count else { return .more(from: offset) }
-        sum = bytes.crc(AV_CRC_16_ANSI, of: end..<end + 1, after: sum)
+        sum = FLACChecksum.ofFrame(bytes, end..<end + 1, after: sum)
         checked += 1
       }
       // This was a false header, or its frame is damaged. The next frame may begin right behind it.
@@ -97,6 +112,41 @@ struct FLACScanner {
       offset += mistakes <= Self.mostMistakes ? 1 : checked
       loseStep()
     }
+  }
+
+  /// Returns where a frame ends that another header or the end of all bytes follows; nil if there is none so far.
+  private mutating func endByHeader(
+    of head: Head, _ bytes: [UInt8], from start: Int, _ most: Int
+  ) -> Int? {
+    let limit = min(bytes.count, start + most)
+    while true {
+      let from = start + passed.bytes
+      // The last byte may be the first one of a header.
+      guard from < limit else { return nil }
+      let next = bytes.first(0xFF, from: max(from + 1, start + head.bytes)) ?? bytes.count
+      let end = min(next, limit)
+      guard isAtEnd || bytes.count - end >= Head.mostBytes else { return nil }
+      passed.sum = FLACChecksum.ofFrame(bytes, from..<end, after: passed.sum)
+      passed.bytes = end - start
+      guard passed.sum == 0 else { continue }
+      if end == bytes.count { return Self.endBeforeZeros(bytes, start..<end) }
+      if case .head = Head.read(bytes, at: end) {
+        return Self.endBeforeZeros(bytes, start..<end)
+      }
+    }
+  }
+
+  /// Returns where the frame ends that some bytes with a CRC of 0 begin with. Zeros behind a frame leave that CRC
+  /// unchanged, but up to two of them may be its own CRC.
+  private static func endBeforeZeros(_ bytes: [UInt8], _ part: Range<Int>) -> Int {
+    guard bytes[part.upperBound - 1] == 0 else { return part.upperBound }
+    var end = (bytes[part].lastIndex { $0 != 0 } ?? part.lowerBound) + 1
+    var sum = FLACChecksum.ofFrame(bytes, part.lowerBound..<end, after: 0)
+    while sum != 0 {
+      sum = FLACChecksum.ofFrame(bytes, end..<end + 1, after: sum)
+      end += 1
+    }
+    return min(end + 2, part.upperBound)
   }
 
   private mutating func isWhole(_ bytes: [UInt8], from start: Int, to end: Int) -> Bool {
@@ -113,6 +163,9 @@ struct FLACScanner {
 
   /// The header of a frame.
   struct Head {
+    /// The most bytes that a header has.
+    static let mostBytes = 16
+
     var bytes: Int
     /// Number of the frame in the stream, or of its first sample.
     var number: Int64
@@ -150,7 +203,7 @@ struct FLACScanner {
       let rateBytes = rate == 12 ? 1 : rate == 13 || rate == 14 ? 2 : 0
       let end = afterNumber + sizeBytes + rateBytes
       guard b.count > end else { return .short }
-      guard b.crc(AV_CRC_8_ATM, of: start..<end + 1) == 0 else { return .none }
+      guard FLACChecksum.ofHead(b[start...end]) == 0 else { return .none }
       let frames =
         switch size {
         case 1: 192
@@ -173,34 +226,50 @@ struct FLACScanner {
   }
 }
 
-extension FLACScanner {
-  /// A frame in some bytes.
-  struct Frame {
-    var range: Range<Int>
-    var head: Head
-  }
-
-  /// Returns the frame that the bytes are; nil if they are something else.
-  static func frame(in bytes: [UInt8]) -> Frame? {
-    guard case .head(let head) = Head.read(bytes, at: 0) else { return nil }
-    // Zero bytes behind a frame leave a CRC of 0 unchanged. Its own CRC may end with two of them.
-    var end = (bytes.lastIndex { $0 != 0 } ?? 0) + 1
-    var sum = bytes.crc(AV_CRC_16_ANSI, of: 0..<end)
-    while sum != 0, end < bytes.count {
-      sum = bytes.crc(AV_CRC_16_ANSI, of: end..<end + 1, after: sum)
-      end += 1
+/// The checksums of FLAC: CRCs whose highest bit comes first, from 0 on.
+private enum FLACChecksum {
+  /// Returns the CRC of some bytes by the polynomial 0x107, for the header of a frame.
+  static func ofHead(_ bytes: ArraySlice<UInt8>) -> UInt8 {
+    bytes.reduce(0) { sum, byte in
+      (0..<8).reduce(sum ^ byte) { sum, _ in sum << 1 ^ (sum & 0x80 != 0 ? 0x07 : 0) }
     }
-    return sum == 0 ? Frame(range: 0..<min(end + 2, bytes.count), head: head) : nil
   }
-}
 
-extension [UInt8] {
-  /// Returns the CRC of a part of the bytes, continued from the CRC of the bytes before it. It is 0 if
-  /// the part ends with its own CRC.
-  fileprivate func crc(_ kind: AVCRCId, of part: Range<Int>, after sum: UInt32 = 0) -> UInt32 {
-    unsafe withUnsafeBufferPointer { bytes in
-      unsafe ffmpeg.av_crc(
-        ffmpeg.av_crc_get_table(kind), sum, bytes.baseAddress! + part.lowerBound, part.count)
+  /// The CRCs by the polynomial 0x18005 of a byte that zeros follow: none in the first 256 elements, one in the next
+  /// 256, and so on, up to seven.
+  private static let table: [UInt16] = {
+    var table: [UInt16] = []
+    for byte in 0..<UInt16(256) {
+      table.append(
+        (0..<8).reduce(byte << 8) { sum, _ in sum << 1 ^ (sum & 0x8000 != 0 ? 0x8005 : 0) })
+    }
+    for i in 256..<2048 { table.append(table[i - 256] << 8 ^ table[Int(table[i - 256] >> 8)]) }
+    return table
+  }()
+
+  /// Returns the CRC of a part of the bytes by the polynomial 0x18005, continued from that of the bytes before it. It is
+  /// 0 if the part ends with its own CRC.
+  static func ofFrame(_ bytes: [UInt8], _ part: Range<Int>, after start: UInt16) -> UInt16 {
+    unsafe table.withUnsafeBufferPointer { table in
+      unsafe bytes.withUnsafeBufferPointer { bytes in
+        var sum = start
+        var at = part.lowerBound
+        while part.upperBound - at >= 8 {
+          let first = unsafe Int(sum >> 8 ^ UInt16(bytes[at]))
+          let second = unsafe Int(sum & 0xFF ^ UInt16(bytes[at + 1]))
+          unsafe sum =
+            table[1792 + first] ^ table[1536 + second]
+            ^ table[1280 + Int(bytes[at + 2])] ^ table[1024 + Int(bytes[at + 3])]
+            ^ table[768 + Int(bytes[at + 4])] ^ table[512 + Int(bytes[at + 5])]
+            ^ table[256 + Int(bytes[at + 6])] ^ table[Int(bytes[at + 7])]
+          at += 8
+        }
+        while at < part.upperBound {
+          unsafe sum = sum << 8 ^ table[Int(sum >> 8 ^ UInt16(bytes[at]))]
+          at += 1
+        }
+        return sum
+      }
     }
   }
 }

@@ -1,6 +1,8 @@
+import Codecs
+
 /// The STREAMINFO block behind the name of a FLAC stream. A decoder takes both as a packet.
 struct FLACStreamInfo {
-  /// Bytes of the name and of the block.
+  /// Bytes of the name, of the block's head, and of the block.
   static let bytes = 42
 
   /// Bytes of the largest frame; 0 if it is not known.
@@ -9,6 +11,12 @@ struct FLACStreamInfo {
   let blockFrames: Int64
   let sampleRate: Double
   let channels: Int
+  /// Bits of a sample.
+  let bits: Int
+  /// Frames of the stream; 0 if they are not known.
+  let frames: Int64
+  /// The block, as a decoder takes it.
+  let block: [UInt8]
   /// The bytes that set up a decoder: block sizes, rate, channels and bits.
   private let form: [UInt8]
 
@@ -18,31 +26,29 @@ struct FLACStreamInfo {
       case let bytes = Array(stream[offset..<offset + Self.bytes]),
       bytes.starts(with: "fLaC".utf8), bytes[4] & 0x7F == 0
     else { return nil }
-    let word = bytes.big(at: 18, bytes: 4)
+    self.init(block: Array(bytes[8...]))
+  }
+
+  /// Parses the block itself; nil if it is none.
+  init?(block: [UInt8]) {
+    let word = block.big(at: 10, bytes: 4)
+    guard block.count == Self.bytes - 8, word >> 12 > 0 else { return nil }
+    self.block = block
     sampleRate = Double(word >> 12)
-    guard sampleRate > 0 else { return nil }
     channels = Int(word >> 9 & 7) + 1
-    maximumBytes = Int(bytes.big(at: 15, bytes: 3))
-    blockFrames = bytes[8..<10] == bytes[10..<12] ? Int64(bytes.big(at: 8, bytes: 2)) : 0
-    form = bytes[8..<12] + bytes[18..<21] + [bytes[21] & 0xF0]
+    bits = Int(word >> 4 & 31) + 1
+    frames = Int64(block.big(at: 13, bytes: 5) & 0xF_FFFF_FFFF)
+    maximumBytes = Int(block.big(at: 7, bytes: 3))
+    blockFrames = block[0..<2] == block[2..<4] ? Int64(block.big(at: 0, bytes: 2)) : 0
+    form = block[0..<4] + block[10..<13] + [block[13] & 0xF0]
+  }
+
+  /// The format of the stream's frames.
+  var format: PacketFormat {
+    PacketFormat(
+      codec: .flac, sampleRate: sampleRate, channels: channels, framesPerPacket: Int(blockFrames),
+      bitsPerSample: bits)
   }
 
   func isLike(_ other: FLACStreamInfo) -> Bool { form == other.form }
-
-  /// Returns where the metadata blocks of the stream end whose name is at an offset. Blocks.
-  static func soundOffset(
-    _ store: any ByteStore, at offset: Int64
-  ) throws(SoundFileError) -> Int64 {
-    var end = offset + 4
-    for _ in 0..<FileHead.mostStreamChunks {
-      guard let block = try store.bytes(at: end, count: 4) else { break }
-      end += 4 + Int64(block.big(at: 1, bytes: 3))
-      guard block[0] & 0x80 != 0 else { continue }
-      let start = try store.bytes(at: end, count: Int(min(16, max(0, store.byteCount() - end))))
-      if let start, case .head = FLACScanner.Head.read(start, at: 0) { return end }
-      break
-    }
-    // The frames are searched behind a damaged head.
-    return offset + Int64(bytes)
-  }
 }

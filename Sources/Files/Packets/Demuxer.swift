@@ -29,14 +29,12 @@ final class Demuxer {
     var discardedFrames: Int
   }
 
-  /// Opens a file. `name` is that of a libavformat demuxer, `options` are its options, and `end` is where the file
-  /// ends for it, if that is not the store's end.
+  /// Opens a file. `name` is that of a libavformat demuxer, and `options` are its options.
   init(
-    _ store: any ByteStore, name: String, options: [String: String] = [:], end: Int64? = nil
+    _ store: any ByteStore, name: String, options: [String: String] = [:]
   ) throws(SoundFileError) {
     LibavLog.quieten()
     stream = try StoreStream(store, isWriting: false)
-    stream.end = end
     guard let format = unsafe ffmpeg.av_find_input_format(name) else {
       throw SoundFileError(.unsupportedContainer(name), path: store.name)
     }

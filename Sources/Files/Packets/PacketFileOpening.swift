@@ -81,10 +81,10 @@ struct PacketFileOpening {
       format.framesPerPacket = demuxer.frameSize > 0 ? demuxer.frameSize : 4096
       format.bitsPerSample = demuxer.bitsPerSample
     case .flac:
-      let info = demuxer.extradata
-      let (shortest, longest) = (info.big(at: 0, bytes: 2), info.big(at: 2, bytes: 2))
-      format.framesPerPacket = shortest == longest ? Int(shortest) : 0
-      format.bitsPerSample = Int(info.big(at: 12, bytes: 2) >> 4 & 31) + 1
+      if let stream = FLACStreamInfo(block: demuxer.extradata)?.format {
+        format.framesPerPacket = stream.framesPerPacket
+        format.bitsPerSample = stream.bitsPerSample
+      }
     case .opus, .vorbis: break
     case .mp1, .mp2, .mp3, .ac3, .eac3, .amrNarrow, .amrWide:
       format.framesPerPacket = codec.framesPerPacket(sampleRate: rate, channels: format.channels)
@@ -212,28 +212,36 @@ struct PacketFileOpening {
 
   /// Opens files that consist only of packets, which have to be searched for.
   private func openStream() throws(SoundFileError) -> Opened {
+    if container == .flac { return try openFLAC() }
     if let opened = try openFrames() { return opened }
-    let isFLAC = container == .flac
-    // libavformat keeps the zeros behind FLAC frames in memory.
-    let end = isFLAC ? try store.endBeforeZeros() : nil
-    let hasManyZeros = try end.map { end throws(SoundFileError) in
-      try store.byteCount() - end > 1 << 16
-    }
-    let demuxer = try Demuxer(store, name: name(), end: hasManyZeros == true ? end : nil)
-    var source = try describe(demuxer)
-    var sieve = PacketScanner.Sieve.none
-    if isFLAC {
-      let frames = demuxer.extradata.big(at: 13, bytes: 5) & 0xF_FFFF_FFFF
-      if frames > 0 { source.promisedFrames = Int64(frames) }
-      var scanner = FLACScanner(
-        maximumFrameBytes: 0, format: source.format, cookie: source.cookie)
-      let start = try store.bytes(at: ID3Tag.end(in: store), count: FLACStreamInfo.bytes)
-      scanner.streamInfo = start.flatMap { FLACStreamInfo($0) }
-      sieve = .flac(scanner)
-    }
+    let demuxer = try Demuxer(store, name: name())
+    let source = try describe(demuxer)
     let scanner = try PacketScanner(
-      store, demuxer, source.format, container == .amr ? .told : .searched, sieve)
+      store, demuxer, source.format, container == .amr ? .told : .searched)
     return Opened(source: source, scanner: scanner)
+  }
+
+  /// Opens a FLAC file without libavformat, which takes longer to load than such a file takes to read.
+  private func openFLAC() throws(SoundFileError) -> Opened {
+    let start = try ID3Tag.end(in: store)
+    guard let head = try FLACHead(store, at: start) else {
+      throw SoundFileError(.damaged("its head has no STREAMINFO"), path: store.name)
+    }
+    let tag = try store.bytes(at: 0, count: Int(start)) ?? []
+    var source = PacketSource(
+      container: container, format: head.info.format,
+      cookie: MagicCookie.appleCookie(.flac, extradata: head.info.block),
+      channelRoles: head.channelRoles,
+      tags: ID3Frames.tags(tag).merging(InfoKeys.tags(head.metadata)) { $1 },
+      otherTags: InfoKeys.others(head.metadata))
+    if head.info.frames > 0 { source.promisedFrames = head.info.frames }
+    var scanner = FLACScanner(
+      maximumFrameBytes: 0, format: source.format, cookie: source.cookie, canWait: true)
+    scanner.streamInfo = head.info
+    return Opened(
+      source: source,
+      scanner: try PacketScanner(
+        store, nil, source.format, .told, .flac(scanner, from: head.soundOffset)))
   }
 
   /// Opens a file that consists of frames with headers that give their size; nil if it does not.
@@ -288,11 +296,12 @@ struct PacketFileOpening {
     let size = source.format.bytesPerPacket
     guard size > 0 else {
       let part = head.dataOffset..<head.dataOffset + bytes
-      return Opened(
-        source: source,
-        scanner: try PacketScanner(
-          store, demuxer, source.format, .searched,
-          source.format.codec.isMPEGAudio ? .frames(FrameFinder(.mpeg, store, in: part)) : .none))
+      let scanner =
+        source.format.codec.isMPEGAudio
+        ? try PacketScanner(
+          store, nil, source.format, .told, .frames(FrameFinder(.mpeg, store, in: part)))
+        : try PacketScanner(store, demuxer, source.format, .searched)
+      return Opened(source: source, scanner: scanner)
     }
     let count = bytes / Int64(size)
     source.index = PacketIndex(offset: head.dataOffset, bytes: size, count: count)

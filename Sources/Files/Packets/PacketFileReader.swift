@@ -6,8 +6,9 @@ import Timeline
 /// A file of packets that is open for reading.
 ///
 /// Any thread; calls may block on the store, so none is real-time safe. The packets are those of
-/// the file's first audio stream, as libavformat delivers them, with two exceptions:
+/// the file's first audio stream, as libavformat delivers them, with three exceptions:
 ///
+/// - The frames of FLAC files and of MPEG audio are found by their headers.
 /// - AAC packets of ADTS files come without their ADTS headers, as in MPEG-4 files. The cookie is
 ///   made from the first header.
 /// - If all packets of a codec have one size (µ-law, IMA4, GSM …), they are the codec's own
@@ -82,20 +83,30 @@ package final class PacketFileReader: Sendable {
     state.withLock { $0.source.setups.isEmpty && !$0.source.hasSpecialPackets }
   }
 
-  /// Fails if the file promises sound or is damaged but has no packet, or libavformat finds none, as older versions do
-  /// in FLAC of 32 bits. Blocks.
+  /// Fails if the file promises sound or is damaged but has no packet, or libavcodec cannot decode them, as older
+  /// versions cannot decode FLAC of 32 bits. Blocks.
   func requirePackets() throws(SoundFileError) {
     try extend(to: 1)
     let isPromised = state.withLock {
       $0.source.index.count == 0
         && ($0.source.promisedFrames ?? 0 > 0 || $0.source.damage != nil)
     }
-    guard isPromised else { return }
-    guard format.codec == .flac, format.bitsPerSample > 24 else {
-      throw SoundFileError(.truncated, path: store.name)
+    if isPromised { throw SoundFileError(.truncated, path: store.name) }
+    guard format.codec == .flac, format.bitsPerSample > 24, let bytes = try packetBytes(of: 0)
+    else { return }
+    var packet = [UInt8](repeating: 0, count: bytes)
+    var extents: [PacketExtent] = []
+    let read = unsafe packet.withUnsafeMutableBytes { buffer in
+      Result { () throws(SoundFileError) in
+        try unsafe readPackets(from: 0, count: 1, into: buffer, extents: &extents)
+      }
     }
-    let words = "\(format.bitsPerSample)-bit \(format.codec)"
-    throw SoundFileError(.unsupportedEncoding(words), path: store.name)
+    let decoder = try? PacketDecoder(format, cookie: cookie)
+    let isDecoded = unsafe packet.withUnsafeBytes { unsafe (try? decoder?.decode($0)) != nil }
+    guard try read.get() == 0 || isDecoded else {
+      let words = "\(format.bitsPerSample)-bit \(format.codec)"
+      throw SoundFileError(.unsupportedEncoding(words), path: store.name)
+    }
   }
 
   // MARK: Rearranging

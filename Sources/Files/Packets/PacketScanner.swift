@@ -24,12 +24,12 @@ final class PacketScanner {
     case times(startIsDamaged: Bool)
     /// Each packet is a frame with a header, which the scanner finds without libavformat.
     case frames(FrameFinder)
-    /// Frames are numbered and have checksums.
-    case flac(FLACScanner)
+    /// Frames are numbered and have checksums. The scanner finds them without libavformat, from an offset on.
+    case flac(FLACScanner, from: Int64)
   }
 
   private let store: any ByteStore
-  /// Nil for frames with a header.
+  /// Nil for frames that the scanner finds by itself.
   private let demuxer: Demuxer?
   private let format: PacketFormat
   private let locations: Locations
@@ -40,9 +40,8 @@ final class PacketScanner {
   private let isRegular: Bool
   private var end: Int64 = 0
   private let byteCount: Int64
-  /// Bytes in which FLAC frames are searched, and their offset in the file: libavformat divides damaged and
-  /// joined files wrongly. Nil while it divides the file rightly.
-  private var searched: (bytes: [UInt8], offset: Int64)?
+  /// Bytes in which FLAC frames are searched, their offset in the file, and how many of them are done.
+  private var searched: (bytes: [UInt8], offset: Int64, done: Int) = ([], 0, 0)
   /// Buffer for file contents that are compared with a packet.
   private var window: [UInt8] = []
   /// Frames from the first packet's start to the latest end of a packet.
@@ -98,18 +97,19 @@ final class PacketScanner {
   /// Appends the next packet to the index. Returns false if there is none.
   func step(_ index: inout PacketIndex) throws(SoundFileError) -> Bool {
     let isFull = isAtEnd || index.count >= min(PacketIndex.maximumCount, byteCount)
-    if searched != nil, !isFull, try search(&index) { return true }
-    if case .frames(var finder) = sieve {
+    switch sieve {
+    case .frames(var finder):
       defer { sieve = .frames(finder) }
       if !isFull, try take(&finder, &index) { return true }
+    case .flac(var scanner, let start):
+      if searched.offset < start { searched.offset = start }
+      defer { sieve = .flac(scanner, from: start) }
+      if !isFull, try search(&scanner, &index) { return true }
+    case .none, .times: break
     }
-    guard !isFull, searched == nil, let packet = try unsafe demuxer?.next(),
+    guard !isFull, let packet = try unsafe demuxer?.next(),
       let offset = try unsafe locate(packet)
     else {
-      if !isFull, searched == nil, case .flac = sieve, let goodEnd, goodEnd < byteCount {
-        searched = ([], goodEnd)
-        return true
-      }
       isAtEnd = true
       if let goodEnd { _ = try endsSound(at: goodEnd) }
       let endsInside = try endsWithinFrame()
@@ -128,29 +128,18 @@ final class PacketScanner {
       // Implausible times are ignored.
       if !isTooFar && !isTooLong { spannedFrames = max(spannedFrames, end) }
     }
-    switch sieve {
-    case .none, .times:
-      if case .times = sieve, let time = unsafe packet.firstFrame {
-        let origin = firstFrame ?? time
-        let listed = index.frames(each: format.framesPerPacket)
-        let (lost, isWild) = (time &- origin).subtractingReportingOverflow(listed)
-        // Times in coarse units are rounded.
-        let each = Int64(isRegular ? format.framesPerPacket : 1)
-        let whole = isWild || lost < 64 ? 0 : (lost + each / 2) / each * each
-        if whole > 0 { addMissing(whole, at: offset, listed, isRegular, &index) }
-        if !isWild, lost < -Int64(max(format.framesPerPacket, 4096)) { goesBack = true }
-      }
-      let piece = unsafe PacketIndex.Piece(offset: offset, bytes: packet.bytes.count)
-      index.append([piece], frames: isRegular ? 0 : counted)
-    case .frames: break
-    case .flac:
-      if goodEnd ?? offset == offset, let frame = unsafe FLACScanner.frame(in: Array(packet.bytes))
-      {
-        try take(frame, at: offset, &index)
-      } else {
-        searched = ([], goodEnd ?? offset)
-      }
+    if case .times = sieve, let time = unsafe packet.firstFrame {
+      let origin = firstFrame ?? time
+      let listed = index.frames(each: format.framesPerPacket)
+      let (lost, isWild) = (time &- origin).subtractingReportingOverflow(listed)
+      // Times in coarse units are rounded.
+      let each = Int64(isRegular ? format.framesPerPacket : 1)
+      let whole = isWild || lost < 64 ? 0 : (lost + each / 2) / each * each
+      if whole > 0 { addMissing(whole, at: offset, listed, isRegular, &index) }
+      if !isWild, lost < -Int64(max(format.framesPerPacket, 4096)) { goesBack = true }
     }
+    let piece = unsafe PacketIndex.Piece(offset: offset, bytes: packet.bytes.count)
+    index.append([piece], frames: isRegular ? 0 : counted)
     return true
   }
 
@@ -241,21 +230,21 @@ final class PacketScanner {
 
   // MARK: FLAC
 
+  /// Bytes that one reading of the file takes.
+  private static let readBytes: Int64 = 1 << 16
+
   /// Searches for the next frame. Returns false if there is none.
-  private func search(_ index: inout PacketIndex) throws(SoundFileError) -> Bool {
-    guard case .flac(var scanner) = sieve, var (bytes, offset) = searched else { return false }
-    defer { (sieve, searched) = (.flac(scanner), (bytes, offset)) }
+  private func search(
+    _ scanner: inout FLACScanner, _ index: inout PacketIndex
+  ) throws(SoundFileError) -> Bool {
     while true {
-      switch scanner.step(bytes, from: 0) {
-      case .frame(let count, _, let start):
-        if case .head(let head) = FLACScanner.Head.read(bytes, at: start) {
-          try take(.init(range: start..<start + count, head: head), at: offset, &index)
-        }
-        bytes.removeFirst(start + count)
-        offset += Int64(start + count)
+      switch scanner.step(searched.bytes, from: searched.done) {
+      case .frame(let head, let bytes, let start):
+        searched.done = start + bytes
+        try take(head, bytes, at: searched.offset + Int64(start), &index)
         return !isAtEnd
       case .stream(let info, let isOther, let start):
-        let place = offset + Int64(start)
+        let place = searched.offset + Int64(start)
         if let goodEnd, try endsSound(at: goodEnd) { return false }
         // The last frame of a stream may be shorter.
         if isOther || latestFrames < format.framesPerPacket {
@@ -263,9 +252,9 @@ final class PacketScanner {
             from: format.framesPerPacket, last: min(latestFrames, format.framesPerPacket))
         }
         try passOver(to: place, index)
-        let end = try FLACStreamInfo.soundOffset(store, at: place)
-        bytes.removeFirst(min(bytes.count, Int(end - offset)))
-        (offset, goodEnd) = (end, end)
+        let end =
+          try FLACHead(store, at: place)?.soundOffset ?? place + Int64(FLACStreamInfo.bytes)
+        (searched, goodEnd) = (([], end, 0), end)
         guard isOther else { continue }
         change(index, info.channels, info.sampleRate, scale: format.sampleRate / info.sampleRate)
         (blockFrames, numberOffset) = (info.blockFrames, nil)
@@ -273,36 +262,37 @@ final class PacketScanner {
         index.append([PacketIndex.Piece(offset: place, bytes: FLACStreamInfo.bytes)], frames: 0)
       case .more(let start):
         // At the end no more bytes can prove that a frame begins here, so its first byte is passed over.
-        let dropped = scanner.isAtEnd ? min(start + 1, bytes.count) : start
-        bytes.removeFirst(dropped)
-        offset += Int64(dropped)
-        let left = byteCount - offset - Int64(bytes.count)
+        let dropped = scanner.isAtEnd ? min(start + 1, searched.bytes.count) : start
+        searched.bytes.removeFirst(dropped)
+        searched.offset += Int64(dropped)
+        searched.done = 0
+        let end = searched.offset + Int64(searched.bytes.count)
+        let left = byteCount - end
         if scanner.isAtEnd {
           scanner.loseStep()
-          if bytes.isEmpty { return false }
+          if searched.bytes.isEmpty { return false }
         }
-        let more = try store.bytes(
-          at: offset + Int64(bytes.count), count: Int(max(0, min(1 << 16, left))))
-        bytes += more ?? []
-        scanner.isAtEnd = left <= 1 << 16
+        let more = try store.bytes(at: end, count: Int(max(0, min(Self.readBytes, left))))
+        searched.bytes += more ?? []
+        scanner.isAtEnd = left <= Self.readBytes
       }
     }
   }
 
+  /// Lists a frame of some bytes.
   private func take(
-    _ frame: FLACScanner.Frame, at offset: Int64, _ index: inout PacketIndex
+    _ head: FLACScanner.Head, _ bytes: Int, at start: Int64, _ index: inout PacketIndex
   ) throws(SoundFileError) {
     let each = format.framesPerPacket
-    let start = offset + Int64(frame.range.lowerBound)
     // Another stream follows one whose last frame is shorter.
     if latestFrames < each { index.vary(from: each, last: latestFrames) }
     if let goodEnd, start > goodEnd, try endsSound(at: goodEnd) { return }
-    latestFrames = hasChanged ? .max : frame.head.frames
+    latestFrames = hasChanged ? .max : head.frames
     let areEqual = each > 0 && index.frames == 0 && !hasChanged
     let place = index.frames(each: each)
     let listed = hasChanged ? part.frames : place
-    if blockFrames == 0 { blockFrames = Int64(each > 0 ? each : frame.head.frames) }
-    let number = frame.head.number * (frame.head.countsSamples ? 1 : blockFrames)
+    if blockFrames == 0 { blockFrames = Int64(each > 0 ? each : head.frames) }
+    let number = head.number * (head.countsSamples ? 1 : blockFrames)
     let lost = number - (numberOffset ?? number) - listed
     // Another stream may begin here.
     if lost > 0 {
@@ -310,10 +300,10 @@ final class PacketScanner {
     }
     try passOver(to: start, index, at: place)
     numberOffset = number - (hasChanged ? part.frames : index.frames(each: each))
-    goodEnd = offset + Int64(frame.range.upperBound)
-    let frames = Int64(frame.head.frames)
+    goodEnd = start + Int64(bytes)
+    let frames = Int64(head.frames)
     index.append(
-      [PacketIndex.Piece(offset: start, bytes: frame.range.count)],
+      [PacketIndex.Piece(offset: start, bytes: bytes)],
       frames: areEqual ? 0 : hasChanged ? scaled(frames, index) : frames)
   }
 

@@ -47,20 +47,6 @@ extension ByteStore {
     return try done.get() == count ? bytes : nil
   }
 
-  /// Returns where the zeros begin with which the store ends. Blocks.
-  func endBeforeZeros() throws(SoundFileError) -> Int64 {
-    var end = try byteCount()
-    while end > 0 {
-      let count = Int(min(end, 1 << 16))
-      guard let block = try bytes(at: end - Int64(count), count: count) else { break }
-      if !block.isZero {
-        return end - Int64(count - 1 - (block.lastIndex { $0 != 0 } ?? 0))
-      }
-      end -= Int64(count)
-    }
-    return end
-  }
-
   /// Copies a byte range of another store to `offset`, where this one has nothing yet, and returns the end of
   /// the copy. Holes stay holes. Fails if the other store lacks part of the range.
   func copy(

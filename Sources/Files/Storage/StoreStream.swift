@@ -16,8 +16,6 @@ final class StoreStream {
   private var position: Int64 = 0
   /// Bytes written before this offset are dropped.
   var firstKeptByte: Int64 = 0
-  /// Where the store seems to end for a reader; nil for its own end.
-  var end: Int64?
 
   private static var bufferBytes: Int { 1 << 16 }
 
@@ -48,9 +46,7 @@ final class StoreStream {
   private func read(_ memory: UnsafeMutablePointer<UInt8>?, _ count: Int32) -> Int32 {
     guard count > 0 else { return 0 }
     do throws(SoundFileError) {
-      let left = end.map { max(0, $0 - position) } ?? .max
-      let buffer = unsafe UnsafeMutableRawBufferPointer(
-        start: memory, count: Int(min(Int64(count), left)))
+      let buffer = unsafe UnsafeMutableRawBufferPointer(start: memory, count: Int(count))
       let done = try unsafe store.read(at: position, into: buffer)
       position += Int64(done)
       return done == 0 ? cue_av_error_end_of_file : Int32(done)
@@ -78,19 +74,14 @@ final class StoreStream {
     }
   }
 
-  private func byteCount() throws(SoundFileError) -> Int64 {
-    if let end { return end }
-    return try store.byteCount()
-  }
-
   private func seek(_ offset: Int64, _ origin: Int32) -> Int64 {
     do throws(SoundFileError) {
       let base: Int64
       switch origin & ~AVSEEK_FORCE {
       case AVSEEK_SIZE where store.isStream: return Int64(-ENOSYS)
-      case AVSEEK_SIZE: return try byteCount()
+      case AVSEEK_SIZE: return try store.byteCount()
       case SEEK_CUR: base = position
-      case SEEK_END: base = try byteCount()
+      case SEEK_END: base = try store.byteCount()
       default: base = 0
       }
       let (target, overflow) = base.addingReportingOverflow(offset)

@@ -145,14 +145,14 @@ extension StreamParser {
       flac reader: PacketFileReader, _ bytes: [UInt8], _ dataOffset: Int
     ) throws(SoundFileError) {
       details = Details(reader, dataOffset)
-      // The first block is STREAMINFO; its fields are not aligned to bytes.
-      let maximumBytes = Int(bytes.big(at: 8 + 7, bytes: 3))
+      let info = FLACStreamInfo(bytes)
       var scanner = FLACScanner(
-        maximumFrameBytes: maximumBytes, format: reader.format, cookie: reader.cookie)
-      scanner.streamInfo = FLACStreamInfo(bytes)
+        maximumFrameBytes: info?.maximumBytes ?? 0, format: reader.format, cookie: reader.cookie,
+        canWait: false)
+      scanner.streamInfo = info
       framing = .flac(scanner)
       details.packetBytesLimit = scanner.maximumPacketBytes
-      let frames = Int64(bytes.big(at: 8 + 13, bytes: 5) & 0xF_FFFF_FFFF)
+      let frames = info?.frames ?? 0
       let each = Int64(reader.format.framesPerPacket)
       guard frames > 0, each > 0 else { return }
       details.packetCount = (frames + each - 1) / each

@@ -389,9 +389,9 @@ package final class StreamParser {
     while true {
       switch scanner.step(bytes, from: offset) {
       case .more(let needed): return (scanner, needed)
-      case .frame(let size, let frames, let start):
+      case .frame(let head, let size, let start):
         offset = start + size
-        batch.add(bytes[start..<offset], frames: isRegular ? 0 : frames)
+        batch.add(bytes[start..<offset], frames: isRegular ? 0 : head.frames)
       case .stream(_, let isOther, let start):
         offset = start + FLACStreamInfo.bytes
         if isOther { batch.add(bytes[start..<offset]) }
