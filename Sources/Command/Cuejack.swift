@@ -63,6 +63,8 @@ let version = "0.1.0"
 /// The program, as metadata of files name it.
 let programName = "Cuejack \(version)"
 
+/// Each command has its name: argument-parser would make it from the name of the type at every start, which takes as
+/// long as all the rest of reading a command line.
 struct Cuejack: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cuejack", abstract: "Synchronised playback and recording on JACK.",

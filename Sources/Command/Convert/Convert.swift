@@ -9,7 +9,7 @@ import Timeline
 /// `cuejack convert`: converts sound files to another format.
 struct Convert: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Convert sound files to another container, format or rate.",
+    commandName: "convert", abstract: "Convert sound files to another container, format or rate.",
     usage: """
       cuejack convert <options> <in> <out>
       cuejack convert <options> --to <extension> <in> ... <folder>

@@ -8,7 +8,7 @@ import System
 /// `cuejack demo`: makes the sound files of the tutorial.
 struct Demo: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Make the sound files of the tutorial.",
+    commandName: "demo", abstract: "Make the sound files of the tutorial.",
     discussion: """
       Drums, bass and chords that belong together, of twelve seconds at 96 beats per minute, in three formats \
       and at two sample rates, and one bar of a click: drums.wav, bass.aiff, chords.caf and click.wav. They \

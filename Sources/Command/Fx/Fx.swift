@@ -5,7 +5,7 @@ import Server
 /// `cuejack fx`: plugins between JACK ports, without a file.
 struct Fx: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Run plugins between JACK ports: a live effect or instrument.",
+    commandName: "fx", abstract: "Run plugins between JACK ports: a live effect or instrument.",
     discussion: """
       A JACK client, cuejack-fx, with the plugins of --plugin one after another. It has as many inputs as \
       the plugin with most of them, in_1 and so on, and the outputs out_1 and so on. A chain that begins with \

@@ -4,7 +4,7 @@ import Files
 /// `cuejack info`: shows the properties of sound files and MIDI files.
 struct Info: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Describe sound files and MIDI files.",
+    commandName: "info", abstract: "Describe sound files and MIDI files.",
     discussion: "The exit code is 1 if a file cannot be read or is damaged."
       + examples(
         "cuejack info take.wav",

@@ -10,6 +10,7 @@ import Sessions
 /// `cuejack play`: plays sound files in sync, starting on one frame.
 struct Play: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "play",
     abstract: "Play sound files together from one frame, or with --sequence one after another.",
     discussion: """
       A folder or a playlist (.m3u, .m3u8, .pls, .cue) is played like one file: its files follow each \

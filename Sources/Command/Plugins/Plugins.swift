@@ -7,7 +7,7 @@ import System
 /// `cuejack plugins`: commands for the installed LV2 plugins.
 struct Plugins: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "List, describe and check the installed LV2 plugins.",
+    commandName: "plugins", abstract: "List, describe and check the installed LV2 plugins.",
     discussion: onlyExamples(
       "cuejack plugins list reverb",
       "cuejack plugins info urn:cuejack:plugins:limiter"),

@@ -14,7 +14,7 @@ import Timeline
 /// `cuejack record`: records to a sound file.
 struct Record: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Record to a sound file.",
+    commandName: "record", abstract: "Record to a sound file.",
     discussion: """
       The file's extension selects its container: \(SoundFormat.extensions). With -, the sound goes to \
       standard output, and messages go to standard error; FIFOs do as files. Control-C, SIGTERM or SIGHUP \

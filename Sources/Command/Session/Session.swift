@@ -5,7 +5,7 @@ import System
 /// `cuejack session`: commands for sessions in folders.
 struct Session: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Make, edit, check, draw, run and render sessions.",
+    commandName: "session", abstract: "Make, edit, check, draw, run and render sessions.",
     discussion: """
       A session is a folder with the file session.json: tracks, buses, plugins, recordings, connections of \
       JACK ports, MIDI controllers and start groups. The file may be written by hand, in JSON5. Edits that \

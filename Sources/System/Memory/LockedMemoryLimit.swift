@@ -28,10 +28,10 @@ package enum LockedMemoryLimit {
 
   /// Bytes that the process has locked; nil if the system does not tell.
   private static var used: Int? {
-    let line = text(ofSystemFile: "/proc/self/status")?.split(separator: "\n").first {
-      $0.hasPrefix("VmLck:")
+    let name = "VmLck:"
+    return unsafe text(ofSystemFile: "/proc/self/status")?.withCString { text in
+      unsafe strstr(text, name).map { unsafe atol($0 + name.utf8.count) * 1024 }
     }
-    return line.flatMap { Int($0.filter(\.isNumber)) }.map { $0 * 1024 }
   }
 
   /// Calls `body`, which locks `bytes` bytes, if libjack can lock what it needs afterwards.
