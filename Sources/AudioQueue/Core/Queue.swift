@@ -130,6 +130,15 @@ extension Queue {
     if let device = runningDevice { try awaitHeard(on: device) }
   }
 
+  /// The first frame that is certain to be heard, without waiting for it; nil if that shows only once it is heard. Opens
+  /// the device.
+  package var firstHeardFrame: Int64? {
+    get throws(QueueError) {
+      _ = try deviceSampleRate()
+      return runningDevice?.firstHeardFrame(connectionMark)
+    }
+  }
+
   func awaitHeard(on device: Device) throws(QueueError) {
     do throws(ServerError) {
       try device.awaitHeard(connectionMark)

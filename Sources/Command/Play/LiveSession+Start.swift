@@ -93,8 +93,12 @@ extension LiveSession {
   /// - Parameter isBusy: True if the machine was too busy for a start as soon as possible.
   private func chooseStart(isBusy: Bool = false) throws(QueueError) -> Start {
     let latency = Int64(pluginClient?.chain.latencyFrames ?? 0)
-    // Choose the start frame only after the server carries sound from every player.
-    for player in players { try player.queue.awaitHeard() }
+    // A player on its own is certain to be heard from a frame on. Of several, or behind plugins, the start frame is
+    // chosen only after the server carries sound from every player.
+    let isAlone =
+      players.count == 1 && pluginClient == nil && command.client.at == nil && !isBusy
+    let heard = try isAlone ? players[0].queue.firstHeardFrame : nil
+    if heard == nil { for player in players { try player.queue.awaitHeard() } }
     let rate = try players[0].queue.deviceSampleRate()
     guard let device = players[0].queue.runningDevice else { throw .invalidated }
     let now = players.compactMap { $0.queue.deviceTime?.frame }.max() ?? device.now
@@ -103,13 +107,14 @@ extension LiveSession {
         chosen: ChosenStart(frame: frame, on: device), latency: latency, isPast: isPast,
         sampleRate: rate)
     }
+    let patience = Int64(held: (0.01 + 0.005 * Double(players.count)) * rate)
+    if let heard { return start(max(heard, now + patience)) }
     // A cycle that is about to begin knows nothing of the start, and each player takes some time.
-    let least = max(
-      2 * device.periodFrames, Int(held: (0.01 + 0.005 * Double(players.count)) * rate))
+    let least = max(2 * Int64(device.periodFrames), patience)
     // Allows enough time to start all players, even on a busy machine.
     let soon = now + latency + Int64(held: (0.25 + 0.02 * Double(players.count)) * rate)
     guard let at = command.client.at else {
-      return start(isBusy ? soon : now + latency + Int64(least))
+      return start(isBusy ? soon : now + latency + least)
     }
     let chosen = try at.start(on: players[0].queue)
     switch at {

@@ -64,6 +64,20 @@ final class ClientCycles: Sendable {
     }
   }
 
+  /// Returns the first device frame, of those that are yet to come, that is certain to be heard over the connections
+  /// made by `mark`; nil if that shows only once it is heard, as on PipeWire, or no cycle has come.
+  func firstHeardFrame(_ mark: ConnectionMark) -> Int64? {
+    guard unsafe client.handle != nil, !client.isPipeWire else { return nil }
+    while true {
+      let begun = engine.cyclesBegun
+      guard let next = engine.upcomingFrame else { return nil }
+      let period = next - latestFrame
+      // A cycle may be about to begin; only the one after that is certain to know of a start.
+      let cycles = max(1, Int64(mark.cycle) - Int64(begun))
+      if engine.cyclesBegun == begun { return next + cycles * period }
+    }
+  }
+
   private func isHeard(_ mark: ConnectionMark, _ client: any ServerClient) -> Bool {
     guard engine.areOver(mark.cycle) else { return false }
     guard client.isPipeWire else { return true }

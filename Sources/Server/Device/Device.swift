@@ -316,6 +316,10 @@ package final class Device: Sendable {
     try cycles.awaitHeard(mark)
   }
 
+  /// Returns the first device frame, of those that are yet to come, that is certain to be heard over the connections
+  /// made by `mark`; nil if that shows only once it is heard: see `awaitHeard`.
+  package func firstHeardFrame(_ mark: ConnectionMark) -> Int64? { cycles.firstHeardFrame(mark) }
+
   // MARK: Events
 
   /// Lets every owner read its events and the graph handle its own, on the calling thread.

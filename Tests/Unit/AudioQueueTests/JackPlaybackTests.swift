@@ -12,10 +12,11 @@ struct JackPlaybackTests {
   private static let rate = 48000
 
   private func queue(
-    _ format: PCMFormat, on jack: JackDaemon, name: String
+    _ format: PCMFormat, on jack: JackDaemon, name: String,
+    _ connections: OutputQueue.Options.Connections = .none
   ) throws -> OutputQueue {
     try OutputQueue(
-      format, options: OutputQueue.Options(clientName: name, connections: .none),
+      format, options: OutputQueue.Options(clientName: name, connections: connections),
       server: JackServer(named: jack.name), callingBackOn: .ownThread,
       OutputQueue.Handlers(bufferDone: { _, _ in }, changed: { _, _ in }))
   }
@@ -82,6 +83,39 @@ struct JackPlaybackTests {
     expectEqual(queue.statistics.beganAt, start)
     expectEqual(queue.statistics.lastedFrames, Int64(frames))
     expectEqual(queue.statistics.starvations, 0)
+  }
+
+  /// A queue that is told at once to start on the first frame that is heard is heard from its own first frame on.
+  @Test(arguments: [64, 1024]) func theFirstHeardFrameIsHeard(period: Int) throws {
+    let jack = try JackDaemon(rate: Self.rate, period: period)
+    defer { jack.stop() }
+    let capture = try CaptureClient(on: jack, channels: 1, capacity: 4 * Self.rate)
+    capture.arm()
+    try require(capture.wait(untilFrames: 1))
+    let format = PCMFormat(sampleRate: 48000, channels: 1, kind: .float, bitsPerSample: 32)
+    let (bytes, expected) = format.noise(frames: 2 * period, seed: 3)
+    for run in 0..<10 {
+      let queue = try queue(format, on: jack, name: "player\(run)", .ports(["capture:in_1"]))
+      defer { try? queue.dispose(afterPlaying: false) }
+      let buffer = try queue.allocateBuffer(capacity: bytes.count)
+      bytes.withUnsafeBytes { buffer.data.copyMemory(from: $0) }
+      try queue.enqueue(buffer.id, bytes: bytes.count)
+      try queue.stopAfterPlaying()
+      _ = try queue.prime(frames: 0)
+      // Opening the device connects the queue.
+      _ = try queue.deviceSampleRate()
+      let now = try require(queue.runningDevice).now
+      let first = try require(queue.firstHeardFrame)
+      expectTrue(first > now && first <= now + Int64(5 * period), "\(first - now) frames")
+      try queue.start(at: .frame(first))
+      try require(capture.wait(untilFrames: capture.capturedFrames + 16 * period))
+      // A thread that the system left out starts its queue late.
+      let began = try require(queue.statistics.beganAt)
+      expectTrue(began >= first)
+      let offset = Int(UInt32(truncatingIfNeeded: began) &- capture.firstFrame)
+      let heard = capture.samples(channel: 0)[offset..<offset + 2 * period]
+      expectEqual(Array(heard), expected[0])
+    }
   }
 
   /// An app refills buffers in its callback in real time, and nothing is lost or late.
