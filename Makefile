@@ -168,9 +168,21 @@ conformance: release plugins ## Installs every Debian package of LV2 plugins, ch
 # The mixes of plugins need packages that nothing else does: calf-plugins lsp-plugins-lv2 x42-plugins.
 # Without them the rows say so.
 .PHONY: bench
-bench: release ## Measures, side by side with other programs; PLOTS=1 also writes docs/plots and docs/benchmarks.json (about 10 min after `release`).
+bench: release ## Measures, side by side with other programs; PLOTS=1 also writes docs/plots and docs/benchmarks.json (about 10 min after `release`). QUICK=1 keeps this build, and the next time compares a changed one with it (60 s).
 	@swift build -c release --product cuejack-bench
+ifdef QUICK
+	@built=$$(swift build -c release --show-bin-path) kept=.build/bench-before
+	if [ -d $$kept ]; then
+		$$built/cuejack-bench --before $$kept/cuejack-bench
+		echo "rm -r $$kept makes the next build the one to compare with"
+	else
+		mkdir -p $$kept
+		cp $$built/cuejack-bench $$built/cuejack $$kept
+		echo "this build is in $$kept: change something, and make bench QUICK=1 compares"
+	fi
+else
 	.build/release/cuejack-bench $(if $(PLOTS),--plots docs/plots --json docs/benchmarks.json)
+endif
 
 .PHONY: install
 install: ## Installs to PREFIX, under DESTDIR. CONFIG=debug for a debug build.

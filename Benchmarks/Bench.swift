@@ -44,8 +44,21 @@ struct Bench: ParsableCommand {
     case cycles, players, renders, codecs, latency, starvation, graph, chains, mixes, queues
     case files, recordings, threads, engines, tails, synths
   }
-  @Option(help: "Measure only one part.")
-  var only: Part?
+  @Option(
+    parsing: .upToNextOption,
+    help: ArgumentHelp("Measure only these parts.", valueName: "part"))
+  var only: [Part] = []
+
+  @Flag(
+    help: "Measure in ten seconds what shows most of a change: cycles, renders, graphs and engines."
+  )
+  var brief = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Measure by turns with this older build of the bench, and tell which figures differ beyond their noise.",
+      valueName: "program"))
+  var before: String?
 
   @Option(
     help: ArgumentHelp(
@@ -74,7 +87,13 @@ struct Bench: ParsableCommand {
   @Option(help: .hidden) var hostServer = ""
 
   func run() throws {
-    var effort = quick ? Effort.quick : .full
+    if let before {
+      let measured = only.isEmpty ? BuildComparison.parts : only
+      let arguments =
+        [quick ? "--quick" : "--brief", "--only"] + measured.map(\.rawValue)
+      return show(try BuildComparison(with: before, arguments).lines)
+    }
+    var effort = quick ? Effort.quick : brief ? .brief : .full
     if let tailSeconds { effort.tailSeconds = tailSeconds }
     if let render {
       let job = RenderJob(
@@ -118,7 +137,8 @@ struct Bench: ParsableCommand {
   private func measure<R: Row>(
     _ part: Part, _ effort: Effort, _ all: (Effort, (R) -> Void) throws -> Void
   ) throws -> [R] {
-    guard only ?? part == part else { return [] }
+    let wanted = only.isEmpty && brief ? BuildComparison.parts : only
+    guard wanted.isEmpty || wanted.contains(part) else { return [] }
     var rows: [R] = []
     show(R.head(effort))
     try all(effort) { row in
@@ -195,6 +215,13 @@ struct Effort {
     threadedChains: [(2, 4), (8, 4), (32, 4)],
     enginePlayers: [(1, false), (8, false), (200, false), (8, true)],
     tailSeconds: 10, tailTracks: 64)
+  static let brief: Effort = {
+    var effort = full
+    (effort.rounds, effort.framesPerRound, effort.runs) = (41, 8192, 3)
+    (effort.renderedSeconds, effort.graphCounts) = (20, [8, 128])
+    effort.enginePlayers = [(8, false), (8, true)]
+    return effort
+  }()
   static let quick = Effort(
     rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1), renderedSeconds: 1,
     codings: 1, codedSeconds: 1, buffers: 3, latencyPeriods: [4096],

@@ -38,6 +38,22 @@ import Testing
     }
   }
 
+  /// A build against itself: each figure with its noise and a verdict.
+  @Test(.enabled(if: !isSanitized)) func buildsAreCompared() throws {
+    let bench = try builtProduct(named: "cuejack-bench").path
+    let result = try run(
+      bench, ["--quick", "--only", "graph", "engines", "--before", bench], timeout: 300)
+    expectEqual(result.status, 0, result.errors)
+    let lines = result.output.split(separator: "\n").map(String.init)
+    let figures = lines.filter { $0.hasPrefix("graphs ") || $0.hasPrefix("engines ") }
+    expectTrue(
+      figures.contains {
+        $0.hasPrefix("graphs 1 (1 64 chain) cycleNanoseconds ")
+          && $0.firstMatch(of: #/ [\d.]+ +[\d.]+ +\d+\.\d\d +\d+ %  (-|slower|faster)$/#) != nil
+      }, result.output)
+    expectTrue(lines.contains { $0.firstMatch(of: #/^\d+ figures, (none|\d+) beyond/#) != nil })
+  }
+
   @Test(.enabled(if: !isSanitized)) func everyRowIsMeasured() throws {
     let results = try Self.measured.get().results
     let report = try require(JSONSerialization.jsonObject(with: results) as? [String: Any])
