@@ -65,17 +65,23 @@ final class ClientCycles: Sendable {
   }
 
   /// Returns the first device frame, of those that are yet to come, that is certain to be heard over the connections
-  /// made by `mark`; nil if that shows only once it is heard, as on PipeWire, or no cycle has come.
+  /// made by `mark`; nil if that shows only once it is heard, as on PipeWire. Waits for the first cycle, for two seconds
+  /// at most.
   func firstHeardFrame(_ mark: ConnectionMark) -> Int64? {
     guard unsafe client.handle != nil, !client.isPipeWire else { return nil }
-    while true {
+    let deadline = HostTime.now + 2_000_000_000
+    while HostTime.now < deadline, !losses.isLost {
       let begun = engine.cyclesBegun
-      guard let next = engine.upcomingFrame else { return nil }
+      guard let next = engine.upcomingFrame else {
+        usleep(200)
+        continue
+      }
       let period = next - latestFrame
       // A cycle may be about to begin; only the one after that is certain to know of a start.
       let cycles = max(1, Int64(mark.cycle) - Int64(begun))
       if engine.cyclesBegun == begun { return next + cycles * period }
     }
+    return nil
   }
 
   private func isHeard(_ mark: ConnectionMark, _ client: any ServerClient) -> Bool {
