@@ -1,6 +1,7 @@
 public import AudioToolbox
 import AudioUnits
 import CRealTime
+import MIDI
 import RealTime
 import System
 import Timeline
@@ -198,16 +199,11 @@ final class MIDITap: @unchecked Sendable {
         return
       }
       list.packet.wordCount = 2
-      // The bytes between 0xF0 and 0xF7.
       let last = unsafe message.count - (message.last == 0xF7 ? 1 : 0)
-      for start in stride(from: 1, to: max(2, last), by: 6) {
-        let count = min(6, last - start)
-        // Whole, beginning, middle, end.
-        let kind: UInt32 = start == 1 ? (last <= 7 ? 0 : 1) : (start + count == last ? 3 : 2)
-        var word = UInt64(0x3000_0000 | kind << 20 | UInt32(count) << 16) << 32
-        for i in 0..<count { word |= unsafe UInt64(message[start + i]) << (40 - 8 * UInt64(i)) }
-        list.packet.words.0 = UInt32(word >> 32)
-        list.packet.words.1 = UInt32(truncatingIfNeeded: word)
+      let data = unsafe UnsafeBufferPointer(rebasing: message[1..<max(1, last)])
+      unsafe UniversalMIDIWriter.eachPacket(of: data, begins: true, ends: true) { first, second in
+        list.packet.words.0 = first
+        list.packet.words.1 = second
         _ = unsafe block(time, 0, &list)
       }
     }
