@@ -141,7 +141,7 @@ fuzz: deps plugins ## Hands damaged sound files, bundles, plugin memory, graph r
 	.build-fuzz/release/cuejack-fuzz packets --cases 100000
 	.build-fuzz/release/cuejack-fuzz sessions --cases 100000
 	.build-fuzz/release/cuejack-fuzz midi --cases 1000000
-	.build-fuzz/release/cuejack-fuzz messages --cases 10000
+	.build-fuzz/release/cuejack-fuzz messages --cases 100000
 	LV2_PATH="$(CURDIR)/.build/lv2" .build-fuzz/release/cuejack-fuzz soundfonts --cases 100000
 	swift build -c release --sanitize=address --build-path .build-fuzz --product AudioToolbox
 	# A minute each with one seed after the other; "calls 60 SEED" makes nearly the same calls again.

@@ -444,14 +444,28 @@ struct SoundFont: ~Copyable {
         renderBlock()
       }
       let count = min(Self.blockFrames - used, end - frame)
-      for i in 0..<count {
-        let factors = (Float(gains.0.next()), Float(gains.1.next()))
-        unsafe outputs[0]?[frame + i] = left[used + i] * factors.0
-        unsafe outputs[1]?[frame + i] = right[used + i] * factors.1
+      if gains.0.isMoving || gains.1.isMoving {
+        for i in 0..<count {
+          let factors = (Float(gains.0.next()), Float(gains.1.next()))
+          unsafe outputs[0]?[frame + i] = left[used + i] * factors.0
+          unsafe outputs[1]?[frame + i] = right[used + i] * factors.1
+        }
+      } else {
+        let (place, length) = (Int32(frame), Int32(count))
+        unsafe cue_rt_scale(
+          &left, Int32(used), Float(gains.0.value), outputs[0], place, length)
+        unsafe cue_rt_scale(
+          &right, Int32(used), Float(gains.1.value), outputs[1], place, length)
       }
       used += count
       frame += count
     }
+  }
+
+  /// Whether the block is no silence.
+  private var isLoud: Bool {
+    for i in left.indices where max(abs(left[i]), abs(right[i])) > Self.silence { return true }
+    return false
   }
 
   /// Renders the next block; zeros after a pause.
@@ -462,9 +476,7 @@ struct SoundFont: ~Copyable {
       return
     }
     _ = unsafe cue_rt_write_float(synth, 64, &left, 0, 1, &right, 0, 1)
-    var peak: Float = 0
-    for i in left.indices { peak = max(peak, max(abs(left[i]), abs(right[i]))) }
-    quiet = peak > Self.silence || voices > 0 ? 0 : min(quiet + Self.blockFrames, pause)
+    quiet = voices > 0 || isLoud ? 0 : min(quiet + Self.blockFrames, pause)
   }
 }
 

@@ -166,10 +166,15 @@ package final class MIDIClient: MIDIObject, VoiceOwner, @unchecked Sendable {
 
   /// Removes a port, once all that is due is sent.
   func remove(_ sender: MIDISender) {
-    sender.drain()
+    sender.drain(until: HostTime.now + 1_000_000_000)
     if !device.detach(sender.memory) { keepForGood(sender.memory) }
     forget(sender)
     sender.end()
+  }
+
+  /// Waits until all that is due is sent, until a host time at most.
+  func drain(until deadline: UInt64) {
+    for sender in state.withLock({ $0.senders }) { sender.drain(until: deadline) }
   }
 
   private func forget(_ sender: MIDISender) {

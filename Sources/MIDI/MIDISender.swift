@@ -111,10 +111,9 @@ final class MIDISender: Sendable {
     state.untaken = 0
   }
 
-  /// Waits until all that is due within two cycles is sent, for a second at most. A message that a program has just
+  /// Waits until all that is due within two cycles is sent, until a host time at most. A message that a program has just
   /// heard, and passes on, has a time of its cycle, which may be yet to come.
-  func drain() {
-    let deadline = HostTime.now + 1_000_000_000
+  func drain(until deadline: UInt64) {
     let cycles = UInt64(held: 2e9 * Double(device.periodFrames) / device.client.sampleRate)
     let end = StartPoint(.hostTime(device.client.hostTime + cycles))
     while unsafe memory.output.pointee.isBehind(end), !device.isLost, HostTime.now < deadline {

@@ -40,6 +40,10 @@ package final class MIDISetup: Sendable {
   private static let timeToGo: UInt64 = 2_000_000_000
 
   private init() {
+    LastSounds.shared.alsoWait { [weak self] in
+      let deadline = HostTime.now + 1_000_000_000
+      for client in self?.state.withLock({ $0.clients }) ?? [] { client.drain(until: deadline) }
+    }
     thread.start { [weak self] in
       guard let self else { return nil }
       look()

@@ -11,18 +11,18 @@ package struct UniversalMIDI {
   /// Returns the messages that a packet completes, as bytes. A long system exclusive message comes in pieces.
   package mutating func messages(_ words: [UInt32]) -> [[UInt8]] {
     var messages: [[UInt8]] = []
-    var rest = words[...]
-    while let word = rest.first {
+    var next = 0
+    while next < words.count {
+      let word = words[next]
       let type = Int(word >> 28)
       let count = Self.words[type]
-      guard rest.count >= count else { break }
-      let message = Array(rest.prefix(count))
-      rest = rest.dropFirst(count)
+      guard words.count - next >= count else { break }
+      let second = count > 1 ? words[next + 1] : 0
+      next += count
       switch type {
-      case 1: messages.append(Self.short(word))
-      case 2: messages.append(Self.short(word))
-      case 3: read(message, &messages)
-      case 4: if let bytes = Self.voice(message) { messages.append(bytes) }
+      case 1, 2: messages.append(Self.short(word))
+      case 3: read(word, second, &messages)
+      case 4: if let bytes = Self.voice(word, second) { messages.append(bytes) }
       default: break
       }
     }
@@ -41,15 +41,14 @@ package struct UniversalMIDI {
   }
 
   /// Six bytes of a system exclusive message.
-  private mutating func read(_ words: [UInt32], _ messages: inout [[UInt8]]) {
-    let (status, count) = (words[0] >> 20 & 15, Int(words[0] >> 16 & 15))
-    let bytes = [words[0] >> 8, words[0], words[1] >> 24, words[1] >> 16, words[1] >> 8, words[1]]
-      .map { UInt8(truncatingIfNeeded: $0) & 0x7F }
+  private mutating func read(_ word: UInt32, _ second: UInt32, _ messages: inout [[UInt8]]) {
+    let (status, count) = (word >> 20 & 15, min(6, Int(word >> 16 & 15)))
+    let bytes = UInt64(word) << 32 | UInt64(second)
     // Whole, beginning, middle, end.
     if status == 0 || status == 1 { exclusive = [0xF0] }
     guard var all = exclusive else { return }
     exclusive = nil
-    all += bytes.prefix(count)
+    for i in 0..<count { all.append(UInt8(truncatingIfNeeded: bytes >> (40 - 8 * i)) & 0x7F) }
     if status == 0 || status == 3 {
       messages.append(all + [0xF7])
     } else if all.count >= MIDIStream.mostBytes {
@@ -61,18 +60,18 @@ package struct UniversalMIDI {
   }
 
   /// A channel message of MIDI 2.0.
-  private static func voice(_ words: [UInt32]) -> [UInt8]? {
-    let status = UInt8(truncatingIfNeeded: words[0] >> 16)
-    let index = UInt8(truncatingIfNeeded: words[0] >> 8) & 0x7F
-    let value = UInt8(words[1] >> 25)
+  private static func voice(_ word: UInt32, _ second: UInt32) -> [UInt8]? {
+    let status = UInt8(truncatingIfNeeded: word >> 16)
+    let index = UInt8(truncatingIfNeeded: word >> 8) & 0x7F
+    let value = UInt8(second >> 25)
     switch status & 0xF0 {
     // A velocity of 0 would end the note.
     case 0x90: return [status, index, max(1, value)]
     case 0x80, 0xA0, 0xB0: return [status, index, value]
-    case 0xC0: return [status, UInt8(truncatingIfNeeded: words[1] >> 24) & 0x7F]
+    case 0xC0: return [status, UInt8(truncatingIfNeeded: second >> 24) & 0x7F]
     case 0xD0: return [status, value]
     case 0xE0:
-      let bend = words[1] >> 18
+      let bend = second >> 18
       return [status, UInt8(bend & 0x7F), UInt8(bend >> 7)]
     default: return nil
     }

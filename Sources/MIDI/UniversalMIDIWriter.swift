@@ -24,28 +24,35 @@ package struct UniversalMIDIWriter {
 
   /// Six bytes to a packet.
   private mutating func exclusive(_ message: [UInt8]) -> [[UInt32]] {
-    var begins = message[0] == 0xF0
+    let begins = message[0] == 0xF0
     if !begins && !isExclusive { return [] }
     let ends = message.last == 0xF7
-    let data = message.filter { $0 < 0x80 }
     isExclusive = !ends
     var packets: [[UInt32]] = []
-    var at = 0
-    repeat {
-      let piece = Array(data[at..<min(at + 6, data.count)])
-      at += piece.count
-      let isLast = at == data.count && ends
-      // Whole, beginning, middle, end.
-      let kind: UInt32 = begins ? (isLast ? 0 : 1) : (isLast ? 3 : 2)
-      begins = false
-      let six = piece + Array(repeating: 0, count: 6 - piece.count)
-      let words = six.map { UInt32($0) }
-      packets.append([
-        0x3000_0000 | kind << 20 | UInt32(piece.count) << 16 | words[0] << 8 | words[1],
-        words[2] << 24 | words[3] << 16 | words[4] << 8 | words[5],
-      ])
-    } while at < data.count
+    unsafe message.filter { $0 < 0x80 }.withUnsafeBufferPointer { data in
+      unsafe Self.eachPacket(of: data, begins: begins, ends: ends) { packets.append([$0, $1]) }
+    }
     return packets
+  }
+
+  /// Calls a function with the two words of each packet of a system exclusive message, or of a piece of one: six bytes of
+  /// data to a packet. Does not allocate.
+  ///
+  /// - Parameter data: The bytes between 0xF0 and 0xF7.
+  package static func eachPacket(
+    of data: UnsafeBufferPointer<UInt8>, begins: Bool, ends: Bool, _ body: (UInt32, UInt32) -> Void
+  ) {
+    var next = 0
+    repeat {
+      let (first, count) = (begins && next == 0, min(6, data.count - next))
+      let isLast = ends && next + count == data.count
+      // Whole, beginning, middle, end.
+      let kind: UInt64 = first ? (isLast ? 0 : 1) : (isLast ? 3 : 2)
+      var packet: UInt64 = (0x3000_0000 | kind << 20 | UInt64(count) << 16) << 32
+      for i in 0..<count { packet |= unsafe UInt64(data[next + i]) << (40 - 8 * i) }
+      next += count
+      body(UInt32(packet >> 32), UInt32(truncatingIfNeeded: packet))
+    } while next < data.count
   }
 
   /// A channel message of MIDI 2.0.

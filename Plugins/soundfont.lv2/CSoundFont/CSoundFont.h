@@ -101,6 +101,16 @@ __attribute__((visibility("hidden"))) void cue_leave_openmp(const char *library)
 CUE_SYNTH_CALLS(CALL)
 #undef CALL
 
+// Writes samples from number `first` on, times a factor, to those of `to` from number `frame` on.
+// `to` may be NULL.
+static inline void cue_rt_scale(const void *from, int first, float factor, float *to, int frame,
+                                int count) CUE_REALTIME {
+  const float *restrict samples = (const float *)from + first;
+  float *restrict scaled = to ? to + frame : NULL;
+  for (int i = 0; scaled && i < count; i++)
+    scaled[i] = samples[i] * factor;
+}
+
 // The generators that move the pitch of all notes of a channel, and of one voice, in cents
 // (GEN_PITCH and GEN_FINETUNE), and the most voices.
 enum {

@@ -23,6 +23,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
   // Guarded by `lock`.
   private var nodes: [ObjectIdentifier: AVAudioNode] = [:]
   private(set) var connections: [Connection] = []
+  var midiConnections: [MIDIConnection] = []
   private var output: AVAudioOutputNode?
   private var input: AVAudioInputNode?
   private var mixer: AVAudioMixerNode?
@@ -47,6 +48,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     live.end()
     // The nodes may belong to another engine later.
     for connection in connections { connection.cut() }
+    disconnectMIDI { _ in true }
     for node in nodes.values { node.moved(to: nil) }
     threads.end()
   }
@@ -87,6 +89,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
       let before = (node as? AVAudioUnit)?.isEffect == true ? connections(to: node).first : nil
       let after = connections.filter { $0.source === node }
       disconnect { $0.source === node || $0.destination === node }
+      disconnectMIDI { $0.source === node || $0.destination === node }
       if let before, !after.isEmpty {
         // The source keeps its other connections.
         add(
@@ -215,7 +218,8 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     edit { connect(sourceNode, sourceBus, points, format) }
   }
 
-  private func check(_ node: AVAudioNode, _ call: String) {
+  /// Ends the program if a node is not attached.
+  func check(_ node: AVAudioNode, _ call: String) {
     if nodes[ObjectIdentifier(node)] == nil {
       refuse("AVAudioEngine.\(call): \(node) must be attached to the engine first")
     }
@@ -250,6 +254,7 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     var format = format ?? source.outputFormat(forBus: bus)
     if format.channelCount == 0 { format = .fallback }
     source.setOutput(format)
+    alignMIDISource(of: source)
     add(points, to: source, bus, format, isOwn: isOwn)
   }
 
@@ -280,10 +285,11 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
   /// True if something is connected to the output node.
   private var hasOutput: Bool { connections.contains { $0.destination === output } }
 
-  /// Returns true if the sound of a node goes to another one, or they are the same.
-  private func comes(_ first: AVAudioNode, before last: AVAudioNode) -> Bool {
+  /// Returns true if the sound or the MIDI of a node goes to another one, or they are the same.
+  func comes(_ first: AVAudioNode, before last: AVAudioNode) -> Bool {
     first === last
       || connections.contains { $0.destination === last && comes(first, before: $0.source) }
+      || midiConnections.contains { $0.destination === last && comes(first, before: $0.source) }
   }
 
   /// Disconnects what an input is connected to.
@@ -338,43 +344,9 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
     edit { connections.filter { $0.destination === node } }
   }
 
-  /// Returns true if the sound of a node goes to the output, or it is an input of the engine.
+  /// Returns true if the sound or the MIDI of a node goes to the output, or it is an input of the engine.
   func reaches(_ node: AVAudioNode) -> Bool {
     edit { output.map { comes(node, before: $0) } ?? false || node === input }
-  }
-
-  // MARK: Settings of mixers
-
-  /// Gives the mixers behind a node its volume and pan.
-  func apply(_ values: MixingSettings.Values, from node: AVAudioNode) {
-    edit {
-      for connection in connections where connection.source === node {
-        connection.apply(connection.mixing?.settings.change { $0 = values } ?? values)
-      }
-    }
-  }
-
-  /// Gives the inputs of a mixer their settings anew.
-  func applySettings(to mixer: AVAudioNode) {
-    edit { for connection in connections(to: mixer) { connection.applySettings() } }
-  }
-
-  /// Returns the settings of a node for one mixer.
-  func mixingDestination(
-    of node: AVAudioNode, _ mixer: AVAudioNode, _ bus: AVAudioNodeBus
-  ) -> AVAudioMixingDestination? {
-    edit {
-      guard mixer is any MixingNode,
-        let connection = connections.first(where: {
-          $0.source === node && $0.destination === mixer && $0.input == bus
-        })
-      else { return nil }
-      if let known = connection.mixing { return known }
-      let values = (node as? any MixedNode)?.mixing.current ?? MixingSettings.Values()
-      let made = AVAudioMixingDestination(connection, values)
-      connection.mixing = made
-      return made
-    }
   }
 
   // MARK: Running

@@ -51,6 +51,12 @@ open class AVAudioUnit: AVAudioNode, @unchecked Sendable {
 
   // MARK: Formats
 
+  /// Stereo; a node without inputs has the rate of the engine's output, which then converts nothing.
+  override var standardFormat: AVAudioFormat {
+    let rate = numberOfInputs == 0 ? engine?.standardFormat.sampleRate : nil
+    return rate.flatMap { AVAudioFormat(rate: $0, channels: 2) } ?? .fallback
+  }
+
   /// The inputs of the unit.
   open override var numberOfInputs: Int { entries.count }
 

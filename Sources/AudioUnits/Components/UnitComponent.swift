@@ -61,10 +61,10 @@ package struct UnitComponent: Sendable {
     return (String(name[..<colon]), String(name[colon...].drop { $0 == ":" || $0 == " " }))
   }
 
-  /// True for an instrument, and a plugin that hears MIDI.
+  /// True for a plugin that hears MIDI, and for the types that do: instruments, effects and processors of MIDI.
   package var hasMIDIInput: Bool {
     plugin.map { Self.hasMIDI($0.events(.input)) }
-      ?? (description.type == ComponentDescription.code("aumu"))
+      ?? ["aumu", "aumf", "aumi"].map(ComponentDescription.code).contains(description.type)
   }
 
   /// True for a plugin that writes MIDI.

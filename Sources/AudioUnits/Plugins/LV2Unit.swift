@@ -36,6 +36,8 @@ package final class LV2Unit: Unit, @unchecked Sendable {
     var callbacks: HostMemory?
     /// The SoundFont of an instrument; nil for the default.
     var soundFont: SoundFontChoice?
+    /// Hears the plugin's MIDI.
+    var messageTap: MessageTapMemory?
   }
   let host = Mutex(Host())
 

@@ -90,12 +90,12 @@ final class NodeMemory: @unchecked Sendable {
     follower = areIsolated ? ControlFollower(instances, list, parameters) : nil
     let enabling =
       areIsolated ? nil : controls.firstIndex { $0.designation?.hasSuffix("#enabled") == true }
+    /// Allocates an atom sequence, whose memory is aligned.
+    func sequence(bytes: Int) -> UnsafeMutableRawPointer {
+      unsafe UnsafeMutableRawPointer(allocate([UInt64](repeating: 0, count: (bytes + 7) / 8)))
+    }
     var heard: NodeMessages?
     if let messages, let input = instances[0].ports.midiInput {
-      /// Allocates an atom sequence, whose memory is aligned.
-      func sequence(bytes: Int) -> UnsafeMutableRawPointer {
-        unsafe UnsafeMutableRawPointer(allocate([UInt64](repeating: 0, count: bytes / 8)))
-      }
       let bytes = 1 << 16
       let (waiting, due, empty) =
         unsafe (sequence(bytes: bytes), sequence(bytes: bytes), sequence(bytes: 64))
@@ -107,6 +107,14 @@ final class NodeMemory: @unchecked Sendable {
         messages.queue, types: Graph.eventTypes, waiting: waiting, due: due, capacity: bytes,
         message: allocate([UInt8](repeating: 0, count: MessageQueue.mostBytes)),
         inputs: UnsafePointer(allocate(inputs)))
+    }
+    let bytes = instances[0].eventBytes
+    let events = instances[0].ports.midiOutput.map { output in
+      let outputs = unsafe (0..<instances[0].eventOutputs).map { _ in unsafe sequence(bytes: bytes)
+      }
+      return unsafe NodeEvents(
+        UnsafePointer(allocate(outputs)), count: outputs.count, capacity: bytes, midi: output,
+        types: Graph.eventTypes)
     }
     unsafe state = .allocate(capacity: 1)
     unsafe state.initialize(to: NodeState())
@@ -122,7 +130,7 @@ final class NodeMemory: @unchecked Sendable {
         outputPlanes: allocate(planes.outputs.map { _ in unsafe waste }),
         silence: silence, waste: waste, passesInput: layout.passesInput,
         slots: parameters.slots, links: allocate(links), linkCount: links.count,
-        switches: switches.switches, state: state, messages: heard))
+        switches: switches.switches, state: state, messages: heard, events: events))
     unsafe self.blocks = unsafe blocks
   }
 

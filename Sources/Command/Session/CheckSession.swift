@@ -91,6 +91,9 @@ struct CheckSession: ParsableCommand {
   static func check(in folder: SessionFolder, looksForPlugins: Bool) -> SessionCheck {
     var check = SessionCheck()
     check.sound = { SoundFiles.check(folder.location(of: $0)) }
+    check.soundFont = {
+      SoundFiles.check(folder.location(of: $0), SoundFiles.reasonAgainstSoundFont)
+    }
     check.state = { name in
       do throws(SessionError) {
         guard let path = try folder.pathOfFolder(name) else { return .missing }

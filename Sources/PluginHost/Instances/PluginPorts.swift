@@ -26,7 +26,7 @@ package struct PluginPorts: Sendable {
   var latencyReadout: Int? { readouts.firstIndex(where: \.reportsLatency) }
 
   /// The first event output that writes MIDI.
-  var midiOutput: Int? {
+  package var midiOutput: Int? {
     eventOutputs.firstIndex { $0.eventTypes.contains(LV2.midi("MidiEvent")) }
   }
 

@@ -69,7 +69,12 @@ package struct NodeSwitches: ~Copyable {
   private let isOffline = Atomic<Bool>(false)
   /// Functions of the app that tell of its transport: a `cue_host_callbacks`.
   private let host: Atomic<UnsafeMutableRawPointer?>
-  package init() { unsafe host = Atomic(nil) }
+  /// Hears the unit's MIDI: a `MessageTap`.
+  private let tap: Atomic<UnsafeMutableRawPointer?>
+  package init() {
+    unsafe host = Atomic(nil)
+    unsafe tap = Atomic(nil)
+  }
   package func bypass(_ on: Bool) { isBypassed.store(on, ordering: .relaxed) }
   package func setOffline(_ on: Bool) { isOffline.store(on, ordering: .relaxed) }
   package var bypass: Bool { @_noLocks get { isBypassed.load(ordering: .relaxed) } }
@@ -78,6 +83,16 @@ package struct NodeSwitches: ~Copyable {
   /// once no render is in progress.
   package func setHost(_ callbacks: UnsafeMutablePointer<cue_host_callbacks>?) {
     unsafe host.store(UnsafeMutableRawPointer(callbacks), ordering: .sequentiallyConsistent)
+  }
+  package func setTap(_ tap: UnsafeMutablePointer<MessageTap>?) {
+    unsafe self.tap.store(UnsafeMutableRawPointer(tap), ordering: .sequentiallyConsistent)
+  }
+  fileprivate var messageTap: MessageTap? {
+    @_noLocks get {
+      unsafe tap.load(ordering: .sequentiallyConsistent).map {
+        unsafe $0.assumingMemoryBound(to: MessageTap.self).pointee
+      }
+    }
   }
   @_noLocks fileprivate borrowing func transport(sampleRate: Double) -> cue_transport? {
     guard let callbacks = unsafe host.load(ordering: .sequentiallyConsistent) else { return nil }
@@ -133,6 +148,8 @@ package struct NodeKernel: ~Copyable {
   private let state: UnsafeMutablePointer<NodeState>
   /// The MIDI messages for the nodes; nil if they hear none.
   private let messages: NodeMessages?
+  /// The event outputs of the first node; nil if it writes no MIDI.
+  let events: NodeEvents?
 
   /// - Parameters:
   ///   - inputs: The channels of the first node's inputs, then those of the next.
@@ -145,7 +162,7 @@ package struct NodeKernel: ~Copyable {
     silence: UnsafeMutablePointer<Float>, waste: UnsafeMutablePointer<Float>, passesInput: Bool,
     slots: UnsafeMutablePointer<UnitParameterSlot>, links: UnsafeMutablePointer<ControlLink>,
     linkCount: Int, switches: UnsafeMutablePointer<NodeSwitches>,
-    state: UnsafeMutablePointer<NodeState>, messages: NodeMessages?
+    state: UnsafeMutablePointer<NodeState>, messages: NodeMessages?, events: NodeEvents?
   ) {
     unsafe self.nodes = nodes
     nodeCount = count
@@ -166,6 +183,7 @@ package struct NodeKernel: ~Copyable {
     unsafe self.switches = switches
     unsafe self.state = state
     self.messages = messages
+    self.events = events
   }
 
   @_noLocks borrowing func run(_ call: cue_unit_call) -> Int32 {
@@ -275,10 +293,16 @@ package struct NodeKernel: ~Copyable {
       messages.prepare(frames: unsafe Int(call.frames))
       unsafe block.event_inputs = messages.inputs
     }
+    events?.prepare()
+    unsafe block.event_outputs = events?.outputs
     for i in 0..<nodeCount {
       unsafe block.inputs = UnsafePointer(inputPlanes + i &* (inputCount / nodeCount))
       unsafe block.outputs = UnsafePointer(outputPlanes + i &* (outputCount / nodeCount))
       unsafe cue_rt_run_node(nodes[i], &block)
+      unsafe block.event_outputs = nil
+    }
+    if let events, let tap = unsafe switches.pointee.messageTap {
+      unsafe events.send(to: tap, at: call.time.pointee, frames: Int(call.frames))
     }
   }
 

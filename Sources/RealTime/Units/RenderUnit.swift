@@ -21,7 +21,9 @@ package struct RenderUnit: ~Copyable {
   /// The MIDI messages that wait: a `MessageQueue`. Nil for a unit that hears none.
   private let messages: Atomic<UnsafeMutableRawPointer?>
   /// The first of the sequences that follow the unit's renders: a `SequenceFeed`.
-  private let feeds: Atomic<UnsafeMutableRawPointer?>
+  let feeds: Atomic<UnsafeMutableRawPointer?>
+  /// The `RenderUnit` whose MIDI the unit hears; it has a `NodeKernel`.
+  let midiSource: Atomic<UnsafeMutableRawPointer?>
   /// For the inputs of devices: takes their samples instead of a render. Set once.
   private let device: UnsafeMutablePointer<DeviceUnit>?
   /// The app's functions, for a unit of the app, which has nothing else here.
@@ -36,6 +38,7 @@ package struct RenderUnit: ~Copyable {
     unsafe parameters = Atomic(nil)
     unsafe messages = Atomic(nil)
     unsafe feeds = Atomic(nil)
+    unsafe midiSource = Atomic(nil)
     unsafe self.device = device
   }
 
@@ -54,18 +57,6 @@ package struct RenderUnit: ~Copyable {
   /// Lets the unit hear MIDI. The queue stays as long as the unit.
   package func hear(_ queue: UnsafeMutablePointer<MessageQueue>) {
     unsafe messages.store(UnsafeMutableRawPointer(queue), ordering: .releasing)
-  }
-
-  /// The first of the sequences that follow the renders.
-  package var firstFeed: UnsafeMutablePointer<SequenceFeed>? {
-    unsafe feeds.load(ordering: .sequentiallyConsistent).map {
-      unsafe $0.assumingMemoryBound(to: SequenceFeed.self)
-    }
-  }
-
-  /// Sets the first of the sequences. One that is removed stays until no render is in progress.
-  package func setFirstFeed(_ feed: UnsafeMutablePointer<SequenceFeed>?) {
-    unsafe feeds.store(UnsafeMutableRawPointer(feed), ordering: .sequentiallyConsistent)
   }
 
   /// Renders in progress. Once it was 0 after a `swap`, no render reads the old setup.
@@ -211,20 +202,6 @@ package struct RenderUnit: ~Copyable {
     }
   }
 
-  /// Lets the sequences that follow the unit play their events of a render, before it begins.
-  ///
-  /// - Parameter deviceFrame: The device frame of the render; nil if it is the sample time.
-  @_noLocks borrowing func feed(
-    _ time: UnsafePointer<cue_time_stamp>, frames: Int, deviceFrame: Int64? = nil
-  ) {
-    var next = unsafe feeds.load(ordering: .sequentiallyConsistent)
-    while let address = unsafe next {
-      let feed = unsafe address.assumingMemoryBound(to: SequenceFeed.self)
-      unsafe feed.pointee.run(time, frames: frames, deviceFrame: deviceFrame)
-      unsafe next = unsafe feed.pointee.following
-    }
-  }
-
   // MARK: Renders
 
   /// How a render begins. No enumeration: its hash would call into libc.
@@ -347,6 +324,26 @@ package struct RenderUnit: ~Copyable {
     }
     note(status)
     return status
+  }
+
+  /// Renders unless that is done, and sends a unit what this one, which has a `NodeKernel`, has written as MIDI. Does nothing
+  /// inside a render of this unit.
+  @_noLocks borrowing func play(
+    to unit: borrowing RenderUnit, _ time: UnsafePointer<cue_time_stamp>, frames: Int
+  ) {
+    let entry = enter()
+    defer { leave(entry) }
+    guard let setup = unsafe present, unsafe frames <= setup.pointee.maximumFrames,
+      beginOutputs(entry)
+    else { return }
+    defer { endOutputs() }
+    var flags: UInt32 = 0
+    let status = unsafe produce(setup, &flags, time, frames: frames)
+    note(status)
+    if status != 0 { return }
+    unsafe setup.pointee.kernel.context.assumingMemoryBound(to: NodeKernel.self).pointee.events?
+      .send(
+        to: unit, frames: frames)
   }
 
   /// See `UnitSetup.heldSeconds`.

@@ -6,8 +6,17 @@ package final class LastSounds: Sendable {
 
   private let sounds = Monitor<Set<ObjectIdentifier>>([])
 
+  /// Waits for something else that is sent.
+  private let other = Hook<@Sendable () -> Void>()
+
   /// Waits until all of them have ended.
-  func wait() { _ = sounds.wait(seconds: 2) { $0.isEmpty ? () : nil } }
+  func wait() {
+    other.function?()
+    _ = sounds.wait(seconds: 2) { $0.isEmpty ? () : nil }
+  }
+
+  /// Sets a function that waits for what else is to be sent, for a second at most.
+  package func alsoWait(_ body: @escaping @Sendable () -> Void) { other.set(body) }
 
   /// Notes that `owner` plays on, until `end`.
   package func begin(_ owner: AnyObject) {

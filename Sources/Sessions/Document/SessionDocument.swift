@@ -94,4 +94,12 @@ package struct SessionDocument: SessionRecord {
     }
     return found
   }
+
+  /// The SoundFonts of tracks and plugins, each with the path of the value.
+  package var soundFonts: [(path: SessionPath, file: String)] {
+    let all =
+      tracks.enumerated().map { (SessionPath([.key("tracks"), .index($0)]), $1.soundFont) }
+      + plugins.map { ($0.path, $0.plugin.soundFont) }
+    return all.compactMap { path, file in file.map { (path.appending(key: "soundFont"), $0) } }
+  }
 }

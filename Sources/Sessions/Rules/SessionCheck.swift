@@ -13,6 +13,8 @@ package struct SessionCheck {
 
   /// Looks at a sound file by its path in the document; nil to look at none.
   package var sound: ((String) -> File)?
+  /// Looks at a SoundFont by its path in the document; nil to look at none.
+  package var soundFont: ((String) -> File)?
   /// Looks for the folder of a plugin's state by its path in the document; nil to look for none.
   package var state: ((String) -> File)?
   /// Returns the faults of a plugin, with paths that begin at it, such as `uri`. Nil to ask for no
@@ -62,6 +64,10 @@ package struct SessionCheck {
           sound(name), name, track.files.count > 1 ? path.appending(index: number) : path,
           ifMissing: .warning)
       }
+    }
+    for (path, name) in document.soundFonts {
+      guard let soundFont else { break }
+      check(soundFont(name), name, path, ifMissing: .error)
     }
     for (path, plugin) in document.plugins {
       guard let name = plugin.state, let state else { continue }

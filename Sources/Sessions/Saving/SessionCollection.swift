@@ -1,7 +1,7 @@
 import Glibc
 import System
 
-/// Copies the sound files of a session that lie outside its folder into the folder `audio`.
+/// Copies the sound files and SoundFonts of a session that lie outside its folder into the folder `audio`.
 ///
 /// Any thread; blocks. Nothing is overwritten. After an interruption, another run continues: files
 /// that are complete are not copied again.
@@ -28,7 +28,7 @@ package struct SessionCollection {
   }
 
   private let store: SessionStore
-  /// Returns why a file is no sound file; nil if it is one. Other files are not copied: a session
+  /// Returns why a file is neither a sound file nor a SoundFont; nil if it is one. Other files are not copied: a session
   /// may come from a stranger, and its folder may go to one.
   private let reasonAgainst: (_ path: String) -> String?
 
@@ -45,32 +45,37 @@ package struct SessionCollection {
   package func run(report: (Item) -> Void = { _ in }) throws(SessionError) -> Outcome {
     var outcome = Outcome()
     var known: [Name: Item] = [:]
+    /// Returns the path of a file in the document once it is collected; nil if that stays as it is.
+    func place(_ name: String) throws(SessionError) -> String? {
+      let source = store.folder.location(of: name)
+      if isInside(source) {
+        if isLink(source) {
+          outcome.remarks.append("\(source): a symbolic link, which is not followed")
+        }
+        return nil
+      }
+      if let item = known[Name(source)] { return item.file }
+      if let reason = reasonAgainst(source) {
+        outcome.remarks.append(reason)
+        return nil
+      }
+      let item = try collect(source)
+      known[Name(source)] = item
+      outcome.items.append(item)
+      report(item)
+      return item.file
+    }
     for (index, track) in store.document.tracks.enumerated() {
       var files = track.files
       for (number, name) in files.enumerated() {
-        let source = store.folder.location(of: name)
-        if isInside(source) {
-          if isLink(source) {
-            outcome.remarks.append("\(source): a symbolic link, which is not followed")
-          }
-          continue
-        }
-        if let item = known[Name(source)] {
-          files[number] = item.file
-        } else {
-          if let reason = reasonAgainst(source) {
-            outcome.remarks.append(reason)
-            continue
-          }
-          let item = try collect(source)
-          known[Name(source)] = item
-          outcome.items.append(item)
-          report(item)
-          files[number] = item.file
-        }
+        guard let file = try place(name) else { continue }
+        files[number] = file
         let path = SessionPath([.key("tracks"), .index(index), .key("file")])
         try store.apply(.set(path, files.count == 1 ? .text(files[0]) : files.json))
       }
+    }
+    for (path, name) in store.document.soundFonts {
+      if let file = try place(name) { try store.apply(.set(path, .text(file))) }
     }
     for (_, plugin) in store.document.plugins {
       guard let folder = try store.folder.pathOfFolder(plugin.stateFolder) else { continue }

@@ -149,6 +149,42 @@ import Testing
     }
   }
 
+  /// The SoundFonts of a track and of a plugin are checked, and come along.
+  @Test func aSessionChecksAndCollectsItsSoundFonts() throws {
+    try withTemporaryFolder { folder in
+      let song = try Self.song(in: folder)
+      let font = try TinySoundFont.constant.write(to: folder)
+      let environment = try pluginEnvironment()
+      let session = folder.appendingPathComponent("s").path
+      func run(_ arguments: String...) throws -> (status: Int32, errors: String) {
+        let result = try cuejack("session", arguments, environment: environment)
+        return (result.status, result.errors)
+      }
+      try require(run("new", session, song).status == 0)
+      try require(run("set", session, "tracks[song].soundFont=/none/a.sf2").status == 0)
+      let plugin = "id: \"synth\", uri: \"urn:cuejack:plugins:soundfont\""
+      let bus = "buses+={name: \"keys\", chain: [{\(plugin), soundFont: \"\(song)\"}]}"
+      try require(run("set", session, bus).status == 0)
+      let faulty = try run("check", session)
+      expectEqual(faulty.status, 1)
+      expectTrue(
+        faulty.errors.contains("tracks[0].soundFont: there is no /none/a.sf2"), "\(faulty)")
+      let words = "buses[0].chain[0].soundFont: \(song): "
+      expectTrue(faulty.errors.contains(words), "\(faulty)")
+      let refused = try run("collect", session)
+      expectTrue(refused.status == 1 && refused.errors.contains("/none/a.sf2"), "\(refused)")
+      try require(run("set", session, "tracks[song].soundFont=\(font)").status == 0)
+      try require(run("set", session, "buses[keys].chain[synth].soundFont=\(font)").status == 0)
+      expectEqual(try run("collect", session).status, 0)
+      try FileManager.default.removeItem(atPath: font)
+      try FileManager.default.removeItem(atPath: song)
+      expectEqual(try run("check", session).status, 0)
+      let text = try String(contentsOfFile: session + "/session.json", encoding: .utf8)
+      let name = URL(fileURLWithPath: font).lastPathComponent
+      expectEqual(text.components(separatedBy: "\"audio/\(name)\"").count, 3, "\(text)")
+    }
+  }
+
   @Test func whatCannotBePlayedSaysWhy() throws {
     try withTemporaryFolder { folder in
       let song = try Self.song(in: folder)

@@ -45,7 +45,8 @@ package struct ProgramCase: Sendable, CustomStringConvertible {
           "a running callback is waited for", "but not for ever", "not if it drains",
         ]),
       ProgramCase(
-        program: "exits.c", passes: ["playing", "closing", "opening", "leaving a sound"]),
+        program: "exits.c",
+        passes: ["playing", "closing", "opening", "leaving a sound", "leaving a message"]),
       ProgramCase(program: "calls.c", passes: ["a fixed seed", "a random seed"]),
       ProgramCase(program: "threads.c", passes: ["threads that begin late"]),
       ProgramCase(

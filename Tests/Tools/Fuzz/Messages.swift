@@ -25,7 +25,7 @@ struct Messages: Subject {
   private static func message(_ dice: inout Dice) -> [UInt8] {
     func data(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8(dice.roll(128)) } }
     switch dice.roll(10) {
-    case 0: return [0xF0] + data(dice.roll(dice.once(in: 1000) ? 200_000 : 30)) + [0xF7]
+    case 0: return [0xF0] + data(dice.roll(dice.once(in: 5000) ? 200_000 : 30)) + [0xF7]
     case 1: return [UInt8(0xF8 + dice.roll(8))]
     case 2: return [UInt8(0xF1 + dice.roll(6))] + data(dice.roll(3))
     case 3: return (0..<dice.roll(8)).map { _ in UInt8(dice.roll(256)) }

@@ -6,7 +6,8 @@ import System
 /// `cuejack session collect`.
 struct CollectSession: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "collect", abstract: "Copy sound files from outside into the session's folder.",
+    commandName: "collect",
+    abstract: "Copy sound files and SoundFonts from outside into the session's folder.",
     discussion: """
       The files go to the folder audio, under new names where a name is taken; nothing is overwritten. After \
       an interruption, the next run continues. The exit code is 1 if a file cannot be collected.
@@ -23,7 +24,8 @@ struct CollectSession: ParsableCommand {
   func run() throws {
     let store = try Session.open(folder)
     let outcome = try Session.telling { () throws(SessionError) in
-      let outcome = try SessionCollection(store, reasonAgainst: SoundFiles.reasonAgainst).run {
+      let outcome = try SessionCollection(store, reasonAgainst: SoundFiles.reasonAgainstCopying).run
+      {
         item in
         if json { return }
         let verb = item.wasThere ? "is already" : "copied to"

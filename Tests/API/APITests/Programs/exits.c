@@ -3,6 +3,7 @@
 // the test's deadline passes.
 #include "check.h"
 
+#include <CoreMIDI/CoreMIDI.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
@@ -66,6 +67,28 @@ static int leave_a_sound(void) {
   return 0;
 }
 
+/// The child: returns from main behind the call that sends a message to the parent.
+static int leave_a_message(void) {
+  MIDIClientRef client = 0;
+  MIDIPortRef port = 0;
+  MIDIEndpointRef ears = 0;
+  WORKS(MIDIClientCreate(CFSTR("leaving"), NULL, NULL, &client));
+  WORKS(MIDIOutputPortCreate(client, CFSTR("out"), &port));
+  for (ItemCount i = 0; i < MIDIGetNumberOfDestinations() && !ears; i++) {
+    CFStringRef name = NULL;
+    MIDIEndpointRef destination = MIDIGetDestination(i);
+    WORKS(MIDIObjectGetStringProperty(destination, kMIDIPropertyName, &name));
+    if (CFEqual(name, CFSTR("Ears"))) ears = destination;
+    CFRelease(name);
+  }
+  CHECK(ears);
+  const Byte note[] = {0x90, 60, 100};
+  MIDIPacketList list;
+  MIDIPacketListAdd(&list, sizeof list, MIDIPacketListInit(&list), 0, sizeof note, note);
+  WORKS(MIDISend(port, ears, &list));
+  return 0;
+}
+
 /// The child: returns from main some time after a thread began to open or close clients.
 static int end(const char *how, useconds_t delay) {
   pthread_t thread;
@@ -109,12 +132,33 @@ static void check_last_sound(void) {
   cue_capture_close(card);
 }
 
+static void hear(const MIDIPacketList *list, void *heard, void *tag) {
+  (void)tag;
+  *(_Atomic UInt32 *)heard += list->numPackets;
+}
+
+static void check_last_message(void) {
+  _Atomic UInt32 heard = 0;
+  MIDIClientRef client = 0;
+  MIDIEndpointRef ears = 0;
+  WORKS(MIDIClientCreate(CFSTR("parent"), NULL, NULL, &client));
+  WORKS(MIDIDestinationCreate(client, CFSTR("Ears"), hear, (void *)&heard, &ears));
+  for (UInt32 i = 1; i <= ENDS; i++) {
+    run("leaving a message", "0");
+    WAIT(heard == i);
+  }
+  WORKS(MIDIClientDispose(client));
+  passed("leaving a message");
+}
+
 int main(int argc, char **argv) {
+  if (argc == 3 && strcmp(argv[1], "leaving a message") == 0) return leave_a_message();
   if (argc == 3 && strcmp(argv[1], "leaving a sound") == 0) return leave_a_sound();
   if (argc == 3) return end(argv[1], (useconds_t)atoi(argv[2]));
   check_ends("playing");
   check_ends("closing");
   check_ends("opening");
   check_last_sound();
+  check_last_message();
   return 0;
 }

@@ -1,0 +1,42 @@
+import CRealTime
+import Synchronization
+
+// What sends a unit messages in its renders: sequences, and a unit whose MIDI it hears.
+
+extension RenderUnit {
+  /// The first of the sequences that follow the renders.
+  package var firstFeed: UnsafeMutablePointer<SequenceFeed>? {
+    unsafe feeds.load(ordering: .sequentiallyConsistent).map {
+      unsafe $0.assumingMemoryBound(to: SequenceFeed.self)
+    }
+  }
+
+  /// Sets the first of the sequences. One that is removed stays until no render is in progress.
+  package func setFirstFeed(_ feed: UnsafeMutablePointer<SequenceFeed>?) {
+    unsafe feeds.store(UnsafeMutableRawPointer(feed), ordering: .sequentiallyConsistent)
+  }
+
+  /// Sets the unit that renders before each render of this one, which hears its MIDI; nil for none. It has a `NodeKernel`.
+  package func setMIDISource(_ unit: UnsafeMutablePointer<RenderUnit>?) {
+    unsafe midiSource.store(UnsafeMutableRawPointer(unit), ordering: .sequentiallyConsistent)
+  }
+
+  /// Lets the unit whose MIDI this one hears, and the sequences that follow this one, send their messages of a render, before
+  /// it begins.
+  ///
+  /// - Parameter deviceFrame: The device frame of the render; nil if it is the sample time.
+  @_noLocks borrowing func feed(
+    _ time: UnsafePointer<cue_time_stamp>, frames: Int, deviceFrame: Int64? = nil
+  ) {
+    if let source = unsafe midiSource.load(ordering: .sequentiallyConsistent) {
+      unsafe source.assumingMemoryBound(to: RenderUnit.self).pointee.play(
+        to: self, time, frames: frames)
+    }
+    var next = unsafe feeds.load(ordering: .sequentiallyConsistent)
+    while let address = unsafe next {
+      let feed = unsafe address.assumingMemoryBound(to: SequenceFeed.self)
+      unsafe feed.pointee.run(time, frames: frames, deviceFrame: deviceFrame)
+      unsafe next = unsafe feed.pointee.following
+    }
+  }
+}
