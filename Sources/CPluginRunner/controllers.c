@@ -52,6 +52,21 @@ static void move(cue_plugin *plugin, cue_binding *binding, uint8_t data,
   cue_plugin_note_move(binding->moved, value);
 }
 
+void cue_plugin_follow(cue_plugin *plugin, const cue_block *block) CUE_REALTIME {
+  uint32_t offset = cue_rt_first_event();
+  const LV2_Atom_Event *event;
+  while ((event = cue_rt_event_at(block->controllers, offset))) {
+    offset = cue_rt_event_after(event, offset);
+    if (event->body.type != plugin->urid_move || event->body.size != sizeof(cue_control_move))
+      continue;
+    cue_control_move move;
+    memcpy(&move, event + 1, sizeof move);
+    if (move.control < plugin->control_count)
+      cue_plugin_move(plugin, move.control, move.value, block->frame + event->time.frames,
+                      move.ramp);
+  }
+}
+
 /// Assigns a controller to the entry that is learning.
 static void learn(cue_bindings *bindings, uint8_t channel, uint8_t number) CUE_REALTIME {
   bindings->entries[bindings->learning].channel = channel;

@@ -282,6 +282,7 @@ void cue_plugin_run(void *plugin_, const cue_block *block) CUE_REALTIME {
     plugin->event_outputs[i].capacity = whole->atom.size;
   }
   if (cue_ring_readable(plugin->changes) > 0) cue_plugin_take_changes(plugin);
+  if (block->controllers) cue_plugin_follow(plugin, block);
   if (__atomic_load_n(&plugin->offered, __ATOMIC_RELAXED)) cue_plugin_hear(plugin, block);
   if (plugin->position_port >= 0) tell_position(plugin, block);
   uint32_t offset = 0;

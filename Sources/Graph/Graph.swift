@@ -33,6 +33,8 @@ package final class Graph: @unchecked Sendable {
     var nextNode = 1
     var nextSlot = 1
     var nextOrder: UInt64 = 1
+    /// The faders and timelines; nil if there are none.
+    var mix: MixMemory?
     /// Set while no cycle runs; edits take effect at once.
     var isHalted = true
     /// The plan that cycles play, or that they are fading to.
@@ -220,9 +222,7 @@ package final class Graph: @unchecked Sendable {
       } else if !heardAfter.contains(key.destination) {
         to = from
       }
-      edges.append(
-        OrderMemory.Edge(
-          key: key, from: from, to: to, start: start, delay: delay(for: key, &state)))
+      edges.append(edge(key, of: target, from: from, to: to, start: start, &state))
     }
     let slots = old.slots.merging(target.slots) { a, _ in a }
     state.plan = target
@@ -236,8 +236,9 @@ package final class Graph: @unchecked Sendable {
   private func stand(_ state: inout State) {
     state.delays = state.delays.filter { state.plan.edges[$0.key] != nil }
     state.eventDelays = state.eventDelays.filter { state.plan.eventEdges[$0.key] != nil }
-    let edges = state.plan.edges.map { key, gain in
-      OrderMemory.Edge(key: key, from: gain, to: gain, start: 0, delay: delay(for: key, &state))
+    let plan = state.plan
+    let edges = plan.edges.map { key, gain in
+      edge(key, of: plan, from: gain, to: gain, start: 0, &state)
     }
     state.isFading = false
     install(
@@ -247,6 +248,14 @@ package final class Graph: @unchecked Sendable {
     where state.leaving[i].silentAfter == nil && !state.plan.hasEdges(state.leaving[i].slot) {
       state.leaving[i].silentAfter = unsafe cycle.pointee.cyclesBegun + 1
     }
+  }
+
+  private func edge(
+    _ key: Plan.Edge, of plan: Plan, from: Float, to: Float, start: Int, _ state: inout State
+  ) -> OrderMemory.Edge {
+    OrderMemory.Edge(
+      key: key, from: from, to: to, start: start,
+      arrival: plan.inputLatency[key.destination] ?? 0, delay: delay(for: key, &state))
   }
 
   private func delay(for key: Plan.Edge, _ state: inout State) -> DelayMemory? {
@@ -275,15 +284,15 @@ package final class Graph: @unchecked Sendable {
       number: state.nextOrder, slots: slots,
       edges: edges.sorted { a, b in
         let (a, b) = (a.key, b.key)
-        return (a.destination, a.input, a.source, a.isDry ? 1 : 0, a.output, a.delay)
-          < (b.destination, b.input, b.source, b.isDry ? 1 : 0, b.output, b.delay)
+        return (a.destination, a.input, a.source, a.kind, a.output, a.delay)
+          < (b.destination, b.input, b.source, b.kind, b.output, b.delay)
       },
       eventEdges: eventEdges.sorted { a, b in
         let (a, b) = (a.key, b.key)
         return (a.destination, a.input, a.source, a.isDry ? 1 : 0, a.output)
           < (b.destination, b.input, b.source, b.isDry ? 1 : 0, b.output)
       }, before: state.order?.eventKeys ?? [], fillFrames: fillFrames, fadeFrames: fadeFrames,
-      fades: fades, blockFrames: state.blockFrames, threads: threads)
+      fades: fades, mix: state.mix, blockFrames: state.blockFrames, threads: threads)
     run(order, &state)
   }
 

@@ -12,6 +12,11 @@ struct Plan: Equatable {
     let destination: Int
     let input: Int
     let delay: Int
+    /// Number of the fader that the sound passes; nil for none.
+    let fader: Int?
+
+    /// A number for the order of edges between the same ports.
+    var kind: Int { 2 * (fader ?? -1) + (isDry ? 1 : 0) }
   }
   /// An event edge.
   struct EventEdge: Hashable {
@@ -91,7 +96,7 @@ struct Plan: Equatable {
         edges[
           Edge(
             source: from.slot.number, isDry: isDry, output: output, destination: to.number,
-            input: wire.input, delay: delay), default: 0] += gain
+            input: wire.input, delay: delay, fader: wiring.faders[wire]), default: 0] += gain
       }
     }
   }

@@ -14,6 +14,8 @@ package struct Wiring {
   private(set) var items: [NodeID: Item] = [:]
   /// The gain of each wire. Event wires ignore it.
   package private(set) var wires: [Wire: Float] = [:]
+  /// The faders that wires pass, by their numbers.
+  private(set) var faders: [Wire: Int] = [:]
 
   // MARK: Reading
 
@@ -62,7 +64,11 @@ package struct Wiring {
   mutating func add(_ id: NodeID, _ slot: SlotMemory) { items[id] = Item(slot: slot) }
 
   /// Connects an output to an input, or changes the gain of that connection.
-  package mutating func connect(_ wire: Wire, gain: Float = 1) throws(HostError) {
+  ///
+  /// - Parameter fader: Number of the fader that the sound passes: see `Graph.addFaders`. Nil for none.
+  package mutating func connect(_ wire: Wire, gain: Float = 1, through fader: Int? = nil)
+    throws(HostError)
+  {
     try check(wire)
     guard gain.isFinite else {
       throw .gainIsNoNumber(
@@ -73,6 +79,7 @@ package struct Wiring {
       throw .feedback(path: names)
     }
     wires[wire] = gain
+    faders[wire] = fader
   }
 
   private func check(_ wire: Wire) throws(HostError) {

@@ -80,6 +80,9 @@ static inline cue_moved cue_moved_now(const cue_moved *moved) {
   return __atomic_load_n(moved, __ATOMIC_ACQUIRE);
 }
 
+/// Applies the moves of controls among the controllers of a block, which has some.
+CUE_HIDDEN void cue_plugin_follow(cue_plugin *plugin, const cue_block *block) CUE_REALTIME;
+
 /// Applies the controllers of a block to the bound controls and parameters. Precondition: bindings
 /// were offered to `plugin`. Process thread.
 CUE_HIDDEN void cue_plugin_hear(cue_plugin *plugin, const cue_block *block) CUE_REALTIME;

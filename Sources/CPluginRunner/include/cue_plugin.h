@@ -164,6 +164,8 @@ typedef struct cue_plugin {
 
   uint32_t urid_sequence, urid_chunk, urid_object, urid_patch_set, urid_patch_put;
   uint32_t urid_midi, urid_float, urid_double;
+  /// Type of events with a cue_control_move.
+  uint32_t urid_move;
 
   /// Number of events, replies and requests that found no room. Any thread, by atomic loads.
   uint64_t lost;

@@ -32,6 +32,21 @@ static inline void cue_rt_offer_events(void *sequence, uint32_t capacity,
   atom->type = type;
 }
 
+/// Makes the chunk that a node was offered an empty sequence, and returns the bytes of its memory.
+static inline uint32_t cue_rt_begin_events(void *chunk, uint32_t type) CUE_REALTIME {
+  uint32_t capacity = ((const LV2_Atom *)chunk)->size + (uint32_t)sizeof(LV2_Atom);
+  cue_rt_clear_events(chunk, type);
+  return capacity;
+}
+
+/// The data of an event that moves a control of a plugin.
+typedef struct cue_control_move {
+  uint32_t control;
+  float value;
+  /// Frames of a ramp to the value.
+  uint32_t ramp;
+} cue_control_move;
+
 /// Returns true if a node wrote a sequence that ends within `capacity` bytes.
 static inline bool cue_rt_is_sequence(const void *sequence, uint32_t capacity,
                                       uint32_t type) CUE_REALTIME {

@@ -19,7 +19,7 @@ struct RunSession: ParsableCommand {
       On a terminal the command shows the tracks and takes keys: space starts and stops, p pauses and goes \
       on, the left and right arrows move by five seconds, n to the next start of a track, 0 to the \
       beginning; up and down select a track, m mutes it, s lets it play solo, + and - change its gain; \
-      r arms or disarms the recordings, w saves, q quits. Control-Z stops the command and leaves the \
+      r arms or disarms the recordings, 1 to 9 recall a scene, w saves, q quits. Control-Z stops the command and leaves the \
       terminal to the shell until fg.
 
       A session manager that speaks NSM starts the command without a folder (NSM_URL is set then). JACK's \

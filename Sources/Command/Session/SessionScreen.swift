@@ -64,6 +64,7 @@ struct SessionScreen {
       "\(engine.motionWord) \(clock(session.position))  load \(load) %  xruns \(engine.device.xruns)"
     if engine.isRecording { head += "  recording" }
     if session.hasEdits { head += "  not saved" }
+    if !session.recalledScene.isEmpty { head += "  scene \(printable(session.recalledScene))" }
     var lines = [head]
     let peaks = session.trackPeaks
     // Tracks around the selected one, if not all of them fit.
@@ -111,7 +112,7 @@ final class SessionKeys: Sendable {
     "space  start, stop            p  pause, go on",
     "left, right  5 seconds; with shift, 60      0  the beginning      n  next start of a track",
     "up, down  select a track      m, s  mute it, or only it      +, -  its gain",
-    "r  arm or disarm recordings   w  save      q  quit",
+    "r  arm or disarm recordings   1 to 9  recall a scene   w  save      q  quit",
   ]
 
   /// Seconds by which the arrows move.
@@ -146,6 +147,7 @@ final class SessionKeys: Sendable {
     case "+", "=": turn(track.appending(key: "gain"), by: 1)
     case "-": turn(track.appending(key: "gain"), by: -1)
     case "r": toggleRecordings()
+    case "1"..."9": recall(Int(String(key)) ?? 0)
     case "w":
       session.save { outcome in
         if case .failure(let error) = outcome { Screen.shared.remark("not saved: \(error)") }
@@ -173,6 +175,16 @@ final class SessionKeys: Sendable {
     run { session throws(SessionRunError) in
       guard let value = try? session.engine?.document.value(at: path).double else { return }
       try session.apply(.set(path, JSONValue(max(-120, min(24, value + decibels)))))
+    }
+  }
+
+  private func recall(_ number: Int) {
+    run { session throws(SessionRunError) in
+      let scenes = session.engine?.document.scenes ?? []
+      guard scenes.count >= number else {
+        throw .refused("there is no scene \(number): the session has \(scenes.count)")
+      }
+      try session.recallScene(scenes[number - 1].name)
     }
   }
 

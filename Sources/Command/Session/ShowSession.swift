@@ -187,6 +187,16 @@ struct ShowSession: ParsableCommand {
     for group in document.groups {
       row("group", group.name, [group.tracks.joined(separator: ", "), words(for: group.trigger)])
     }
+    for scene in document.scenes {
+      let program = scene.program.map { "MIDI program \($0)" } ?? ""
+      row(
+        "scene", scene.name,
+        ["\(scene.values.count) values", "\(plain(scene.fade)) ms", program])
+    }
+    for curve in document.automation {
+      lines.append(
+        "  curve of \(curve.target): \(curve.points.count) points, \(curve.line.rawValue)")
+    }
     return lines
   }
 

@@ -52,7 +52,10 @@ struct RemoteControl: Sendable {
   ) -> RemoteControl {
     parameter(
       RemoteNode(path, .parameter, types: types, range: range, unit: unit, summary: summary), target
-    ) { _, engine in [read(engine.document)] }
+    ) { _, engine in
+      guard let value = engine.automated(target) else { return [read(engine.document)] }
+      return [types == "T" ? .bool(value >= 0.5) : .float(Float(value))]
+    }
   }
 
   /// Creates a parameter that is kept in the document and read from elsewhere.

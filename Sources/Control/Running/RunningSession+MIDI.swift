@@ -2,19 +2,22 @@ import Sessions
 import Synchronization
 import Timeline
 
-/// MIDI controllers that move values of the document, and notes that start groups. The session's thread.
+/// MIDI controllers that move values of the document, notes that start groups, and programs that recall scenes. The
+/// session's thread.
 extension RunningSession {
-  /// Moves the values and starts the groups that MIDI messages since the last call name. Of several movements
-  /// of a controller, the last one counts.
+  /// Moves the values, starts the groups and recalls the scene that MIDI messages since the last call name. Of several
+  /// movements of a controller, and of several programs, the last one counts.
   func followMIDI(_ engine: SessionEngine) {
     guard let tap = engine.session.tap else { return }
     var groups: [Int] = []
     var positions: [Int: Double] = [:]
+    var program: (number: Int, channel: Int)?
     let mappings = engine.document.controllers
     for message in tap.take() {
       switch decoder.withLock({ $0.event(of: message) }) {
       case .note(let number, let channel):
         groups += engine.groups(triggeredBy: number, channel)
+      case .program(let number, let channel): program = (number, channel)
       case .controller(let kind, let number, let channel, let position):
         for (index, mapping) in mappings.enumerated()
         where mapping.isMoved(by: kind, number, channel) && !SessionEngine.isBound(mapping) {
@@ -24,6 +27,7 @@ extension RunningSession {
       }
     }
     do throws(SessionRunError) {
+      if let program { try recallScene(ofProgram: program.number, program.channel) }
       if !groups.isEmpty { try engine.start(Array(Set(groups)).sorted()) }
       for (index, position) in positions.sorted(by: { $0.key < $1.key }) {
         try move(mappings[index], to: position, engine.document)

@@ -51,6 +51,8 @@ package final class RunningSession: Sendable {
   private let peaks = Mutex<(values: [[Float]], hostTime: UInt64)>(([], 0))
   /// The connections that `followConnections` saw last, with the session's ports first.
   let seenConnections = Mutex<Set<SessionConnection>>([])
+  /// The name of the scene that was recalled last.
+  let recalled = Mutex("")
   /// The decoder of MIDI messages.
   let decoder = Mutex(SessionMIDIDecoder())
   /// Held during a save.
@@ -151,6 +153,7 @@ package final class RunningSession: Sendable {
       $0 = Opened(store: store, engine: engine, remote: remote)
     }
     version.add(1, ordering: .relaxed)
+    recalled.withLock { $0 = "" }
     // Groups that wait for a time are armed as soon as the session is up.
     do throws(SessionRunError) {
       try engine.arm()
@@ -360,14 +363,21 @@ package final class RunningSession: Sendable {
   }
 
   /// Applies an edit to the document and to what runs. A refused edit changes nothing.
-  package func apply(_ edit: SessionEdit) throws(SessionRunError) {
+  ///
+  /// - Parameter scene: The scene that the edit recalls; nil for none.
+  package func apply(_ edit: SessionEdit, recalling scene: SessionScene? = nil)
+    throws(SessionRunError)
+  {
     let engine = try running()
     guard let store else { return }
     let edited = try SessionRunError.session { () throws(SessionError) in
       try store.document.edited([edit])
     }
-    try engine.adopt(edited.armed(as: engine.document))
+    let names = engine.document.scenes.map(\.name)
+    try engine.adopt(edited.armed(as: engine.document), recalling: scene)
     try SessionRunError.session { () throws(SessionError) in try store.apply(edit) }
+    // The scenes have addresses.
+    if edited.scenes.map(\.name) != names { version.add(1, ordering: .relaxed) }
     tellDirtiness()
   }
 

@@ -12,7 +12,7 @@ extension RemoteControl {
   /// Returns everything that a session offers. If two things have one address, the first one counts.
   static func all(of engine: SessionEngine) -> [RemoteControl] {
     let document = engine.document
-    return whole(document)
+    return whole(document) + scenes(document)
       + document.tracks.indices.flatMap { track($0, engine) }
       + document.buses.indices.flatMap { bus($0, engine) }
       + document.recordings.indices.flatMap { recording($0) }

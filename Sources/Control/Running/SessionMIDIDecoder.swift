@@ -1,10 +1,11 @@
 import Sessions
 
-/// A movement of a MIDI controller, or a note that is struck.
+/// A movement of a MIDI controller, a note that is struck, or a program change.
 enum SessionMIDIEvent: Equatable {
   /// `position` is 0 to 1.
   case controller(SessionController.Kind, number: Int, channel: Int, position: Double)
   case note(number: Int, channel: Int)
+  case program(number: Int, channel: Int)
 }
 
 /// A decoder of MIDI messages, with the non-registered parameter that each channel has selected. A
@@ -19,6 +20,9 @@ struct SessionMIDIDecoder {
 
   /// Returns what a message of a channel says; nil for all others.
   mutating func event(of message: [UInt8]) -> SessionMIDIEvent? {
+    if message.count == 2, message[0] & 0xF0 == 0xC0 {
+      return .program(number: Int(message[1] & 0x7F), channel: Int(message[0] & 0x0F) + 1)
+    }
     guard message.count == 3 else { return nil }
     let channel = Int(message[0] & 0x0F)
     let (first, second) = (message[1], message[2])

@@ -12,6 +12,7 @@ final class OrderMemory: @unchecked Sendable {
   /// The event edges of the previous order.
   private let before: [Plan.EventEdge]
   private let scratch: Plane
+  private let mix: MixMemory?
   private let threads: Int
   /// The groups and the indices of their readers; nil if the process thread runs all steps.
   private let groups: UnsafeMutablePointer<GraphGroups>?
@@ -34,6 +35,8 @@ final class OrderMemory: @unchecked Sendable {
     let to: Float
     /// Frames from the start of the order to the start of the edge's fade.
     let start: Int
+    /// Frames that sound takes from the sources to the end of the edge.
+    let arrival: Int
     let delay: DelayMemory?
   }
   struct EventEdge {
@@ -49,13 +52,15 @@ final class OrderMemory: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - before: The event edges of the previous order.
+  ///   - mix: The faders that edges have.
   ///   - threads: Threads that run the order.
   init(
     number: UInt64, slots order: [SlotMemory], edges list: [Edge],
     eventEdges eventList: [EventEdge], before: [Plan.EventEdge], fillFrames: Int, fadeFrames: Int,
-    fades: Bool, blockFrames: Int, threads: Int
+    fades: Bool, mix: MixMemory?, blockFrames: Int, threads: Int
   ) {
     self.number = number
+    self.mix = mix
     self.threads = threads
     let grouping = threads > 1 ? Grouping(order, Self.links(list, eventList)) : nil
     let slots = grouping?.slots ?? order
@@ -97,7 +102,8 @@ final class OrderMemory: @unchecked Sendable {
       unsafe (edges + i).initialize(
         to: GraphEdge(
           source: buffer,
-          delay: edge.delay?.line, from: edge.from, to: edge.to, start: edge.start))
+          delay: edge.delay?.line, fader: edge.key.fader.flatMap { unsafe mix?.fader($0) },
+          arrival: edge.arrival, from: edge.from, to: edge.to, start: edge.start))
     }
     for (i, edge) in eventList.enumerated() {
       let source = byNumber[edge.key.source]!
@@ -186,7 +192,7 @@ final class OrderMemory: @unchecked Sendable {
     self.init(
       number: number, slots: old.slots, edges: old.list, eventEdges: old.eventList,
       before: old.before, fillFrames: order.fillFrames, fadeFrames: order.fadeFrames,
-      fades: order.fades, blockFrames: blockFrames, threads: old.threads)
+      fades: order.fades, mix: old.mix, blockFrames: blockFrames, threads: old.threads)
     unsafe self.order.pointee.goOn(from: order)
   }
 

@@ -4,7 +4,7 @@ package import CRealTime
 @safe
 package final class CallbackNode: GraphNode, @unchecked Sendable {
   package let name: String
-  package let inputs, outputs, eventInputs: Int
+  package let inputs, outputs, eventInputs, eventOutputs: Int
   package let latencyFrames: Int
   package let runsUnheard: Bool
   package let processor: cue_node
@@ -16,6 +16,7 @@ package final class CallbackNode: GraphNode, @unchecked Sendable {
   ///   - inputs: Channels that the function reads; none for a source.
   ///   - outputs: Channels that it writes.
   ///   - eventInputs: Event sequences that it reads.
+  ///   - eventOutputs: Event sequences that it writes.
   ///   - latencyFrames: Latency from input to output, in frames.
   ///   - runsUnheard: True to run the node even if none of its outputs reaches the graph's.
   ///   - processor: The function, called for each block of each cycle, and its context. It must not
@@ -23,14 +24,16 @@ package final class CallbackNode: GraphNode, @unchecked Sendable {
   ///   - owner: The owner of the context, retained for as long as a cycle may call the function.
   ///   - interior: Returns what reports show in the node's place; nil for the node. Any thread.
   package init(
-    named name: String, inputs: Int = 0, outputs: Int, eventInputs: Int = 0, latencyFrames: Int = 0,
-    runsUnheard: Bool = false, _ processor: cue_node, keeping owner: AnyObject? = nil,
+    named name: String, inputs: Int = 0, outputs: Int, eventInputs: Int = 0, eventOutputs: Int = 0,
+    latencyFrames: Int = 0, runsUnheard: Bool = false, _ processor: cue_node,
+    keeping owner: AnyObject? = nil,
     showing interior: (@Sendable () -> GraphInterior?)? = nil
   ) {
     self.name = name
     self.inputs = inputs
     self.outputs = outputs
     self.eventInputs = eventInputs
+    self.eventOutputs = eventOutputs
     self.latencyFrames = latencyFrames
     self.runsUnheard = runsUnheard
     unsafe self.processor = unsafe processor

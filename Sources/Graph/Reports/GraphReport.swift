@@ -125,8 +125,8 @@ extension Graph {
   /// A snapshot of the graph. Any thread but the process thread.
   package var report: GraphReport {
     let device = attachment.withLock { $0.device }
-    let (wiring, plan, latency, sampleRate) = state.withLock {
-      ($0.wiring, $0.plan, $0.latency, $0.sampleRate)
+    let (wiring, plan, latency, sampleRate, mix) = state.withLock {
+      ($0.wiring, $0.plan, $0.latency, $0.sampleRate, $0.mix)
     }
     let client = device?.client
     let isGone = device?.isLost ?? false
@@ -138,7 +138,10 @@ extension Graph {
       nodes.append(node)
     }
     var wires: [GraphReport.Wire] = []
-    for (wire, gain) in wiring.sortedWires { wires.append(Self.wire(wire, gain, wiring, plan)) }
+    for (wire, gain) in wiring.sortedWires {
+      let fader = wiring.faders[wire].flatMap { mix?.gain(of: $0) } ?? 1
+      wires.append(Self.wire(wire, gain * fader, wiring, plan))
+    }
     for (id, item) in wiring.items {
       item.slot.node?.details.interior?.open(id.number, in: &nodes, &wires)
     }

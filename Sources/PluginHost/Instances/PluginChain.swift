@@ -19,6 +19,9 @@ extension Graph {
       sequence: urid(LV2.atom("Sequence")), chunk: urid(LV2.atom("Chunk")),
       midi: urid(LV2.midi("MidiEvent")))
   }
+
+  /// The URID of events that move a control of a plugin: a `cue_control_move`.
+  package static var controlMove: UInt32 { urid("urn:cuejack:control-move") }
 }
 
 /// A chain of plugins in a graph, from sources to output ports. Any thread.

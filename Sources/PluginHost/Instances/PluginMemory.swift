@@ -91,6 +91,7 @@ final class PluginMemory: @unchecked Sendable {
     unsafe plugin.pointee.urid_midi = urids[LV2.midi("MidiEvent")]
     unsafe plugin.pointee.urid_float = urids[LV2.atom("Float")]
     unsafe plugin.pointee.urid_double = urids[LV2.atom("Double")]
+    unsafe plugin.pointee.urid_move = Graph.controlMove
     unsafe plugin.pointee.position_port = Int32(
       eventInputs.firstIndex { $0.eventTypes.contains(LV2.time("Position")) } ?? -1)
     unsafe cue_position_initialize(&plugin.pointee.position, urids.map.pointee.handle)

@@ -25,6 +25,8 @@ package struct GraphCycle: ~Copyable {
   private let course: UnsafeMutablePointer<cue_transport_course>
   /// The threads that help the process thread; nil if there are none.
   private let helpers: UnsafeMutablePointer<GraphHelpers>?
+  /// The faders; nil if there are none. Set before cycles run.
+  package var mix: UnsafeMutablePointer<GraphMix>?
 
   /// Creates a graph without an order, in memory that the caller owns.
   package init(
@@ -138,6 +140,7 @@ package struct GraphCycle: ~Copyable {
     if var transport {
       unsafe block.transport = cue_rt_follow_transport(course, &transport, UInt32(frames))
     }
+    if let mix = unsafe mix { unsafe mix.pointee.begin(at: cycle.frame) }
     if unsafe order.pointee.beganAt == .min {
       unsafe order.pointee.beganAt = cycle.frame
     }
@@ -313,13 +316,13 @@ package struct GraphCycle: ~Copyable {
       let input = unsafe step.pointee.inputs[i]
       if case .sink = unsafe slot.pointee.kind {
         unsafe sum(
-          order.pointee.edges + input.first, input.count, into: slot.pointee.sum(i), frames, order,
+          order.pointee.edges + input.first, input.count, into: slot.pointee.sum(i), block, order,
           scratch)
       } else if let source = unsafe input.plainSource {
         unsafe slot.pointee.setInput(i, source.pointee)
       } else {
         unsafe sum(
-          order.pointee.edges + input.first, input.count, into: slot.pointee.sum(i), frames, order,
+          order.pointee.edges + input.first, input.count, into: slot.pointee.sum(i), block, order,
           scratch)
         unsafe slot.pointee.setInput(i, slot.pointee.sum(i))
       }
@@ -349,16 +352,29 @@ package struct GraphCycle: ~Copyable {
   /// Writes the sum of `count` edges to `plane`.
   @_noLocks private borrowing func sum(
     _ edges: UnsafeMutablePointer<GraphEdge>, _ count: Int,
-    into plane: UnsafeMutablePointer<Float>, _ frames: Int,
+    into plane: UnsafeMutablePointer<Float>, _ block: cue_block,
     _ order: UnsafeMutablePointer<GraphOrder>, _ scratch: UnsafeMutablePointer<Float>
   ) {
+    let frames = unsafe Int(block.frames)
     var isFirst = true
     for i in 0..<count {
-      let edge = unsafe edges[i]
+      var edge = unsafe edges[i]
       var source = unsafe edge.source.pointee
       if let delay = unsafe edge.delay {
         unsafe delay.pointee.pass(source, to: scratch, frames)
         unsafe source = scratch
+      }
+      if let fader = unsafe edge.fader {
+        if let gain = unsafe fader.pointee.constant(
+          from: block.frame, over: frames, arrival: edge.arrival)
+        {
+          edge.from *= gain
+          edge.to *= gain
+        } else {
+          unsafe fader.pointee.pass(
+            source, to: scratch, frames, from: block.frame, arrival: edge.arrival)
+          unsafe source = scratch
+        }
       }
       let from = unsafe order.pointee.isFading ? edge.from : edge.to
       if from == edge.to {

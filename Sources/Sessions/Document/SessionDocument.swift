@@ -1,4 +1,4 @@
-/// A session: tracks, buses, plugins, recordings, connections, controllers and start groups, as
+/// A session: tracks, buses, plugins, recordings, connections, controllers, start groups, scenes and automation, as
 /// `session.json` has them. A value without any connection to files or servers.
 package struct SessionDocument: SessionRecord {
   /// The version of the file format that this code reads and writes.
@@ -15,6 +15,8 @@ package struct SessionDocument: SessionRecord {
   package var connections: [SessionConnection] = []
   package var controllers: [SessionMapping] = []
   package var groups: [SessionGroup] = []
+  package var scenes: [SessionScene] = []
+  package var automation: [SessionCurve] = []
 
   package init() {}
 
@@ -50,6 +52,12 @@ package struct SessionDocument: SessionRecord {
     Field(
       "groups", \.groups, .list(of: .record(SessionGroup.shape), upTo: 256),
       "Tracks that start on one frame.", synonyms: ["startgroups"]),
+    Field(
+      "scenes", \.scenes, .list(of: .record(SessionScene.shape), upTo: 256),
+      "Values that are recalled together.", synonyms: ["snapshots", "cues"]),
+    Field(
+      "automation", \.automation, .list(of: .record(SessionCurve.shape), upTo: 4096),
+      "Values that follow curves over the timeline.", synonyms: ["curves", "envelopes", "lanes"]),
   ]
   package static let shape = RecordShape("session", fields.map(\.shape))
 

@@ -45,7 +45,7 @@ package struct SessionPlugin: SessionRecord {
       "Folder of the saved LV2 state, inside the session's folder. It is loaded after the preset."),
     Field(
       "parameters", \.parameters,
-      .numbers(keys: .symbol, -1e30...1e30, upTo: 4096),
+      .table(keys: .symbol, of: .parameter, upTo: 4096),
       "Values of controls by symbol, and of parameters by URI. They are set last.",
       synonyms: ["controls", "values"]),
     Field(

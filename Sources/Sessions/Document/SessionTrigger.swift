@@ -14,7 +14,7 @@ package enum SessionTrigger: SessionValue {
   case beat(Double)
   /// JACK's transport starts to roll.
   case rolls
-  case note(SessionNote)
+  case note(SessionMIDINumber)
   /// An OSC message with this address.
   case osc(String)
 
@@ -47,7 +47,7 @@ package enum SessionTrigger: SessionValue {
     // “false” is as good as no trigger.
     case "rolls": self = value == .flag(true) ? .rolls : .manual
     case "note":
-      guard let note = SessionNote(json: value) else { return nil }
+      guard let note = SessionMIDINumber(json: value) else { return nil }
       self = .note(note)
     case "osc":
       guard let address = value.string else { return nil }

@@ -12,6 +12,8 @@ package enum SessionEdit: Sendable, Equatable {
   case move(SessionPath, to: Int)
   /// Replaces the whole document.
   case replace(JSONValue)
+  /// Several edits, of which all take effect or none does.
+  case all([SessionEdit])
 
   /// Parses `PATH=VALUE`, or `PATH+=VALUE` for another element of a list. The value is JSON5, or
   /// any text where the field is a text.
@@ -60,6 +62,7 @@ extension SessionEdit {
     case .move(let path, let index):
       .table(["move": .text(path.description), "to": .integer(Int64(index))])
     case .replace(let value): .table(["replace": value])
+    case .all(let edits): .table(["all": .list(edits.map(\.json))])
     }
   }
 
@@ -75,6 +78,7 @@ extension SessionEdit {
     case .remove(let path): "--remove \(path)"
     case .move(let path, let index): "\(path) moved to \(index)"
     case .replace: "the whole session is replaced"
+    case .all(let edits): edits.map(\.words).joined(separator: " ")
     }
   }
 
@@ -94,8 +98,12 @@ extension SessionEdit {
       self = .move(try SessionPath(path), to: index)
     } else if let value = members["replace"] {
       self = .replace(value)
+    } else if let list = members["all"]?.elements {
+      var edits: [SessionEdit] = []
+      for json in list { edits.append(try SessionEdit(json: json)) }
+      self = .all(edits)
     } else {
-      throw .edit(path: "", reason: "this is no edit: set, add, remove, move or replace")
+      throw .edit(path: "", reason: "this is no edit: set, add, remove, move, replace or all")
     }
   }
 }
@@ -160,6 +168,7 @@ extension SessionDocument {
     case .replace(let value):
       try check(value, .record(shape), .root)
       tree = value
+    case .all(let edits): for edit in edits { try apply(edit, to: &tree) }
     case .set(let path, let value):
       if path.isEmpty { return try apply(.replace(value), to: &tree) }
       let old = try name(at: path, in: &tree)
@@ -229,7 +238,7 @@ extension SessionDocument {
       case (.choice, .key(let key), .some(.table(let members))):
         // A choice has one member: the others go.
         slot = members[key].map { .table([key: $0]) }
-      case (.numbers, _, .some(let value)), (.texts, _, .some(let value)):
+      case (.table, _, .some(let value)), (.texts, _, .some(let value)):
         try check(value, shape, parent)
       default: break
       }
@@ -246,7 +255,7 @@ extension SessionDocument {
       throw .edit(path: "", reason: "the whole session cannot be removed or moved")
     }
     try visit(&tree, .record(shape), parent) { slot, shape, absent throws(SessionError) in
-      if case .numbers = shape, case .table(var members) = slot ?? .table([:]) {
+      if case .table = shape, case .table(var members) = slot ?? .table([:]) {
         guard let key = last.word, members.removeValue(forKey: key) != nil else {
           throw .edit(path: path.description, reason: "there is no such member")
         }
@@ -305,11 +314,11 @@ extension SessionDocument {
         throw unknown(step, among: fields, at: done)
       }
       try visitMember(key, field.shape, nil)
-    case .numbers(let keys, let range, _):
+    case .table(let keys, let value, _):
       guard let key = step.word, keys.allows(key) else {
         throw .edit(path: done.description, reason: "this key is not allowed: \(keys.words)")
       }
-      try visitMember(key, .number(range, unit: ""), nil)
+      try visitMember(key, value, nil)
     case .list(let element, _):
       var elements = (slot ?? absent)?.elements ?? []
       let index = try index(of: step, in: elements, done)
@@ -422,67 +431,5 @@ extension SessionDocument {
       name = slot?.string
     }
     return name
-  }
-
-  /// Carries the new name of the session, a track or a bus to everything that refers to it.
-  private static func rename(
-    _ path: SessionPath, from old: String, to new: String, in tree: inout JSONValue
-  ) {
-    guard case .key(let list) = path.steps[0], case .table(var members) = tree else { return }
-    let name = list == "name" ? old : members["name"]?.string ?? SessionDocument().name
-    func rewrite(_ list: String, _ key: String, _ change: (JSONValue) -> JSONValue) {
-      guard case .list(let elements) = members[list] else { return }
-      members[list] = .list(
-        elements.map { element in
-          guard case .table(var fields) = element, let value = fields[key] else { return element }
-          fields[key] = change(value)
-          return .table(fields)
-        })
-    }
-    let renamed = { (value: JSONValue) in value == .text(old) ? .text(new) : value }
-    let port = { (value: JSONValue) -> JSONValue in
-      .text(Self.port(value.string ?? "", of: name, list, from: old, to: new))
-    }
-    let ports = { (value: JSONValue) in JSONValue.list((value.elements ?? []).map(port)) }
-    switch list {
-    case "name":
-      rewrite("connections", "from", port)
-      rewrite("connections", "to", port)
-      rewrite("recordings", "ports", ports)
-    case "buses":
-      rewrite("connections", "from", port)
-      rewrite("recordings", "ports", ports)
-      rewrite("tracks", "bus", renamed)
-      rewrite("buses", "bus", renamed)
-    case "tracks":
-      rewrite("connections", "from", port)
-      rewrite("recordings", "ports", ports)
-      rewrite("groups", "tracks") { .list(($0.elements ?? []).map(renamed)) }
-    default: break
-    }
-    rewrite("controllers", "target") { target in
-      guard let text = target.string, var path = try? SessionPath(text), path.steps.count > 1,
-        path.steps[0] == .key(list), path.steps[1] == .name(old)
-      else { return target }
-      path.steps[1] = .name(new)
-      return .text(path.description)
-    }
-    tree = .table(members)
-  }
-
-  /// Returns the full name of a port after the session, or one of its tracks or buses, has got another name.
-  private static func port(
-    _ port: String, of session: String, _ list: String, from old: String, to new: String
-  ) -> String {
-    let clients = [Self.clientName(for: session), SessionEngine.ownClient].map { $0 + ":" }
-    guard let client = clients.first(where: port.hasPrefix), let rest = port.bytes(after: client)
-    else { return port }
-    if list == "name" {
-      return client == clients[0] ? "\(Self.clientName(for: new)):\(rest)" : port
-    }
-    guard let number = rest.bytes(after: Self.portStem(for: old) + "_"), UInt(number) != nil else {
-      return port
-    }
-    return "\(client)\(Self.portStem(for: new))_\(number)"
   }
 }

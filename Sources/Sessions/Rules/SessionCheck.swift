@@ -33,6 +33,7 @@ package struct SessionCheck {
       for (path, item) in document.plugins {
         faults += plugin(item).map { $0.behind(path) }
       }
+      faults += Self.pluginValues(of: document, plugin)
     }
     if let format {
       for (index, recording) in document.recordings.enumerated() {
@@ -84,6 +85,7 @@ package struct SessionCheck {
     let lists: [(String, [String])] = [
       ("tracks", document.tracks.map(\.name)), ("buses", document.buses.map(\.name)),
       ("recordings", document.recordings.map(\.name)), ("groups", document.groups.map(\.name)),
+      ("scenes", document.scenes.map(\.name)),
     ]
     for (list, names) in lists {
       checkUnique(
@@ -101,7 +103,16 @@ package struct SessionCheck {
     checkBuses(document, &near, &faults)
     checkTracks(document, &faults)
     checkGroups(document, &near, &faults)
-    checkControllers(document, &near, &faults)
+    let targets = SessionTargets(document)
+    checkControllers(document, targets, &near, &faults)
+    let automated = checkCurves(document, targets, &near, &faults)
+    checkScenes(document, targets, automated, &near, &faults)
+    for (index, mapping) in document.controllers.enumerated() {
+      let path = SessionPath([.key("controllers"), .index(index), .key("target")])
+      if let curve = targets.target(written: mapping.target).flatMap({ automated[$0] }) {
+        faults.append(SessionFault(.error, path, "\(curve) moves this value"))
+      }
+    }
     checkConnections(document, &faults)
     return faults
   }
@@ -222,17 +233,14 @@ package struct SessionCheck {
   }
 
   private static func checkControllers(
-    _ document: SessionDocument, _ near: inout NearNames, _ faults: inout [SessionFault]
+    _ document: SessionDocument, _ targets: SessionTargets, _ near: inout NearNames,
+    _ faults: inout [SessionFault]
   ) {
-    let targets = document.controllers.isEmpty ? nil : SessionTargets(document)
     for (index, mapping) in document.controllers.enumerated() {
       let path = SessionPath([.key("controllers"), .index(index)])
       let shape: SessionShape
       do throws(SessionError) {
-        guard let found = try targets?.shape(at: try SessionPath(mapping.target), &near) else {
-          continue
-        }
-        shape = found
+        shape = try targets.shape(at: try SessionPath(mapping.target), &near)
       } catch {
         faults.append(SessionFault(.error, path.appending(key: "target"), error.description))
         continue
@@ -271,64 +279,5 @@ package struct SessionCheck {
           .warning, SessionPath([.key("connections"), .index(index)]),
           "this connection is there twice"))
     }
-  }
-}
-
-/// Questions whether another name was meant, for as many faults as are listed: to compare each of many names with each
-/// other one takes long.
-private struct NearNames {
-  private var left = SessionFaults.most
-
-  mutating func question(_ name: String, in names: @autoclosure () -> [String]) -> String {
-    if left == 0 { return "" }
-    left -= 1
-    return NearWords.question(name, in: names())
-  }
-}
-
-/// The shapes of a document's values by path, for many paths of one document.
-private struct SessionTargets {
-  private let document: SessionDocument
-  private let tracks, buses: [Name: Int]
-
-  init(_ document: SessionDocument) {
-    self.document = document
-    tracks = Self.indices(document.tracks.map(\.name))
-    buses = Self.indices(document.buses.map(\.name))
-  }
-
-  private static func indices(_ names: [String]) -> [Name: Int] {
-    Dictionary(names.enumerated().map { (Name($1), $0) }, uniquingKeysWith: { first, _ in first })
-  }
-
-  /// Returns the shape at a path. Looks at the track or bus of the path alone.
-  func shape(at path: SessionPath, _ near: inout NearNames) throws(SessionError) -> SessionShape {
-    var single = SessionDocument()
-    var path = path
-    guard path.steps.count > 1, case .key(let list) = path.steps[0] else {
-      return try document.shape(at: path)
-    }
-    switch (list, path.steps[1]) {
-    case ("tracks", .name(let name)):
-      guard let index = tracks[Name(name)] else { throw unknown(name, among: tracks, path, &near) }
-      single.tracks = [document.tracks[index]]
-    case ("tracks", .index(let index)) where document.tracks.indices.contains(index):
-      single.tracks = [document.tracks[index]]
-    case ("buses", .name(let name)):
-      guard let index = buses[Name(name)] else { throw unknown(name, among: buses, path, &near) }
-      single.buses = [document.buses[index]]
-    case ("buses", .index(let index)) where document.buses.indices.contains(index):
-      single.buses = [document.buses[index]]
-    default: return try document.shape(at: path)
-    }
-    path.steps[1] = .index(0)
-    return try single.shape(at: path)
-  }
-
-  private func unknown(
-    _ name: String, among names: [Name: Int], _ path: SessionPath, _ near: inout NearNames
-  ) -> SessionError {
-    let near = near.question(name, in: names.keys.map(\.text).sorted())
-    return .edit(path: path.description, reason: "there is no element “\(name)”\(near)")
   }
 }

@@ -105,7 +105,13 @@ extension TextRule {
   static let note = TextRule(
     "a MIDI note number from 0 to 127, with @1 to @16 for one channel",
     pattern: "^[0-9]{1,3}(@[0-9]{1,2})?$", upTo: 8
-  ) { SessionNote($0) != nil }
+  ) { SessionMIDINumber($0) != nil }
+
+  /// A MIDI program that recalls a scene.
+  static let program = TextRule(
+    "a MIDI program number from 0 to 127, with @1 to @16 for one channel",
+    pattern: "^[0-9]{1,3}(@[0-9]{1,2})?$", upTo: 8
+  ) { SessionMIDINumber($0) != nil }
 
   /// An instant on the wall clock.
   static let wallTime = TextRule(
@@ -135,6 +141,8 @@ extension TextRule {
 
 extension SessionShape {
   static let decibels = SessionShape.number(-120...24, unit: "dB")
+  /// The value of a plugin's parameter.
+  static let parameter = SessionShape.number(-1e30...1e30, unit: "")
   static let seconds = SessionShape.number(0...1_000_000, unit: "seconds")
   /// Frames below 2^53, which JSON carries exactly everywhere.
   static let frame = SessionShape.integer(0...(1 << 53), unit: "frames")

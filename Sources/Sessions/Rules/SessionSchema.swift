@@ -50,10 +50,14 @@ package enum SessionSchema {
           ]),
         ])
       ])
-    case .numbers(let keys, let range, let most):
+    case .setting:
+      return .table([
+        "oneOf": .list([schema(of: .parameter, &definitions), schema(of: .flag, &definitions)])
+      ])
+    case .table(let keys, let shape, let most):
       return .table([
         "type": .text("object"), "propertyNames": .table(members(of: keys)),
-        "additionalProperties": schema(of: .number(range, unit: ""), &definitions),
+        "additionalProperties": schema(of: shape, &definitions),
         "maxProperties": .integer(Int64(most)),
       ])
     case .choice(let fields):

@@ -17,8 +17,10 @@ package indirect enum SessionShape: Sendable {
   case list(of: SessionShape, upTo: Int)
   /// A text, or a list of them.
   case texts(TextRule, upTo: Int)
-  /// An object of numbers with keys of the writer's choice.
-  case numbers(keys: TextRule, ClosedRange<Double>, upTo: Int)
+  /// An object with keys of the writer's choice.
+  case table(keys: TextRule, of: SessionShape, upTo: Int)
+  /// A number or a switch: what a value of the session has.
+  case setting
 
   /// Returns whether values of this form have others at a path, if they have its elements.
   func has(_ steps: ArraySlice<SessionPath.Step>) -> Bool {
@@ -30,8 +32,8 @@ package indirect enum SessionShape: Sendable {
       return fields.first { $0.key == step.word }?.shape.has(rest) ?? false
     case .list(let element, _): return element.has(rest)
     case .texts: return rest.isEmpty
-    case .numbers(let keys, _, _): return rest.isEmpty && step.word.map(keys.allows) ?? false
-    case .flag, .text, .word, .number, .integer: return false
+    case .table(let keys, _, _): return rest.isEmpty && step.word.map(keys.allows) ?? false
+    case .flag, .text, .word, .number, .integer, .setting: return false
     }
   }
 }
@@ -43,7 +45,9 @@ extension SessionShape {
   package func check(_ value: JSONValue, at path: SessionPath, _ faults: inout SessionFaults) {
     func fault(_ message: String) { faults.append(SessionFault(.error, path, message)) }
     switch (self, value) {
-    case (.flag, .flag): break
+    case (.flag, .flag), (.setting, .flag): break
+    case (.setting, .integer), (.setting, .number):
+      SessionShape.parameter.check(value, at: path, &faults)
     case (.text(let rule), .text(let text)), (.texts(let rule, _), .text(let text)):
       if !rule.allows(text) { fault("“\(excerpt(text))” is not allowed: \(rule.words)") }
     case (.word(let words), .text(let text)):
@@ -72,7 +76,7 @@ extension SessionShape {
     case (.texts(let rule, let most), .list(let elements)):
       if elements.isEmpty { fault("the list is empty") }
       SessionShape.list(of: .text(rule), upTo: most).check(value, at: path, &faults)
-    case (.numbers(let keys, let range, let most), .table(let members)):
+    case (.table(let keys, let shape, let most), .table(let members)):
       if members.count > most {
         return fault("\(members.count) members are too many: \(most) at most")
       }
@@ -81,7 +85,7 @@ extension SessionShape {
         if !keys.allows(key) {
           faults.append(SessionFault(.error, path, "this key is not allowed: \(keys.words)"))
         }
-        SessionShape.number(range, unit: "").check(value, at: path, &faults)
+        shape.check(value, at: path, &faults)
       }
     default: fault("\(value.typeName) is not allowed: \(wanted)")
     }
@@ -156,7 +160,8 @@ extension SessionShape {
     case .choice(let fields): "an object with one of \(fields.map(\.key).joined(separator: ", "))"
     case .list: "a list"
     case .texts(let rule, _): "a text or a list of texts, each \(rule.words)"
-    case .numbers: "an object of numbers"
+    case .table(_, let shape, _): "an object with members that are each \(shape.wanted)"
+    case .setting: "a number, true or false"
     }
   }
 

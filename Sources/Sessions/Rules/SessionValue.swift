@@ -59,14 +59,14 @@ extension Array: SessionValue where Element: SessionValue {
   package var json: JSONValue { .list(map(\.json)) }
 }
 
-extension Dictionary: SessionValue where Key == String, Value == Double {
+extension Dictionary: SessionValue where Key == String, Value: SessionValue {
   package init?(json: JSONValue) {
     guard let members = json.members else { return nil }
     self = [:]
-    for (key, value) in members {
-      guard let number = value.double else { return nil }
-      self[key] = number
+    for (key, json) in members {
+      guard let value = Value(json: json) else { return nil }
+      self[key] = value
     }
   }
-  package var json: JSONValue { .table(mapValues { JSONValue($0) }) }
+  package var json: JSONValue { .table(mapValues(\.json)) }
 }

@@ -41,9 +41,9 @@ package final class MIDITap: @unchecked Sendable {
   }
 }
 
-extension SessionNote {
-  /// Returns whether a note that is struck is this one.
-  func isStruck(by number: Int, _ channel: Int) -> Bool {
+extension SessionMIDINumber {
+  /// Returns whether a note or program of a message is this one.
+  package func isMeant(by number: Int, _ channel: Int) -> Bool {
     self.number == number && (self.channel ?? channel) == channel
   }
 }

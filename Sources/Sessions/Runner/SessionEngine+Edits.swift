@@ -3,23 +3,31 @@ import PluginHost
 package import Server
 import Synchronization
 import System
+import Timeline
 
 /// Edits of a running session, and its connections.
 extension SessionEngine {
   /// Takes the values of an edited document that can change while the session runs: volume, gain, mute,
-  /// solo, balance, names of nothing, parameters and bypass of plugins, JACK ports and connections.
+  /// solo, balance, names of nothing, parameters and bypass of plugins, JACK ports, connections and scenes.
   ///
+  /// - Parameter scene: The scene that is recalled by the edit; nil for none. Its values take effect in one cycle.
   /// - Throws: `SessionRunError.refused` if something else differs; nothing has changed then.
-  package func adopt(_ document: SessionDocument) throws(SessionRunError) {
+  package func adopt(_ document: SessionDocument, recalling scene: SessionScene? = nil)
+    throws(SessionRunError)
+  {
     try control.withLock { _ throws(SessionRunError) in
       let old = self.document
       try checkIsLive(old, document)
       try SessionRunError.host { () throws(HostError) in
-        try session.setGains(document)
+        if let scene {
+          try recall(scene, in: document)
+        } else {
+          session.setGains(document)
+        }
         for (before, after) in zip(old.plugins, document.plugins) {
           let instances = session.instances(at: after.path)
           for (name, value) in after.plugin.parameters
-          where before.plugin.parameters[name] != value {
+          where scene == nil && before.plugin.parameters[name] != value {
             for (_, plugin) in instances { try plugin.set(name, numeric: value) }
           }
           if before.plugin.bypass != after.plugin.bypass {
@@ -39,6 +47,32 @@ extension SessionEngine {
     }
   }
 
+  /// Moves the faders and plugins to the values of a scene, from one frame on.
+  private func recall(_ scene: SessionScene, in document: SessionDocument) throws(HostError) {
+    let controls = controls(of: scene, in: document)
+    func forEachPlugin(
+      _ body: (any HostedPlugin, String, Double) throws(HostError) -> Void
+    ) throws(HostError) {
+      for (target, value) in controls {
+        guard case .control(_, let name) = target.value, let path = target.pluginPath else {
+          continue
+        }
+        for (_, plugin) in session.instances(at: path) { try body(plugin, name, value) }
+      }
+    }
+    // A value that a plugin refuses leaves all others as they are.
+    try forEachPlugin { plugin, name, value throws(HostError) in
+      try plugin.check(MIDITarget(name, low: Float(value), high: Float(value)))
+    }
+    let seconds = scene.fade / 1000
+    let frame = recallFrame
+    session.setGains(document, from: frame, over: seconds)
+    let frames = Int(held: (seconds * plan.timeline.sampleRate).rounded())
+    try forEachPlugin { plugin, name, value throws(HostError) in
+      try plugin.recall(name, value, at: frame, over: frames)
+    }
+  }
+
   /// While the session plays, starts recordings that have been armed, and ends those that no longer are.
   private func followArming(_ old: SessionDocument, _ new: SessionDocument) {
     let armed = Set(new.recordings.filter(\.armed).map { Name($0.name) })
@@ -54,6 +88,11 @@ extension SessionEngine {
   private func checkIsLive(_ old: SessionDocument, _ new: SessionDocument) throws(SessionRunError) {
     if Self.structure(of: old) != Self.structure(of: new) {
       throw .refused("this takes effect only when the session is run again: it is not changed now")
+    }
+    if let target = session.automation.targets.first(where: {
+      old.setting(of: $0) != new.setting(of: $0)
+    }) {
+      throw .refused("\(target.path): a curve of the session's automation moves this value")
     }
     for (index, (before, after)) in zip(old.tracks, new.tracks).enumerated()
     where before.pan != after.pan && !session.canPan(index) {
@@ -87,6 +126,7 @@ extension SessionEngine {
     }
     for index in fixed.recordings.indices { fixed.recordings[index].armed = false }
     fixed.connections = []
+    fixed.scenes = []
     return fixed
   }
 
@@ -348,14 +388,20 @@ extension SessionConnection {
 
 extension HostedPlugin {
   /// Sets a control by its symbol, or a parameter by its URI.
-  func set(_ name: String, numeric value: Double) throws(HostError) {
+  ///
+  /// - Parameters:
+  ///   - frame: The device frame of the change; nil for as soon as possible.
+  ///   - rampFrames: Frames of a control's ramp.
+  func set(
+    _ name: String, numeric value: Double, at frame: Int64? = nil, over rampFrames: Int = 0
+  ) throws(HostError) {
     if name.contains(":") {
       // The value has the parameter's own type, as far as it is known.
       let range = description.parameters.first { $0.uri == name }?.range
       try setParameter(
-        name, to: ParameterValue(Float(value), range: range) ?? .float(Float(value)), at: nil)
+        name, to: ParameterValue(Float(value), range: range) ?? .float(Float(value)), at: frame)
     } else {
-      try set(name, to: Float(value), at: nil, over: 0)
+      try set(name, to: Float(value), at: frame, over: rampFrames)
     }
   }
 }

@@ -147,6 +147,8 @@ extension SessionEngine {
         for group in groups {
           runs[group].motion = .playing
           runs[group].anchor = frame + (delays[group] ?? 0)
+          runs[group].sourceAnchor = runs[group].anchor - latency
+          runs[group].lastCourse = nil
           runs[group].waitsForTime = false
           runs[group].isScheduled = wanted != nil
         }
@@ -218,6 +220,7 @@ extension SessionEngine {
       runs.withLock { runs in
         runs[number].motion = motion
         runs[number].origin = position
+        runs[number].lastCourse = nil
       }
     }
     // All queues stop before one is refilled.
@@ -249,7 +252,7 @@ extension SessionEngine {
     runs.withLock { runs in
       runs.indices.filter {
         guard case .note(let note) = runs[$0].group?.trigger else { return false }
-        return note.isStruck(by: number, channel)
+        return note.isMeant(by: number, channel)
       }
     }
   }

@@ -50,6 +50,7 @@ extension SessionEngine {
   /// Notes that all tracks of a group are over, and goes back to the beginning.
   private func end(_ index: Int) {
     let tracks = runs.withLock { runs in
+      runs[index].lastCourse = runs[index].course
       runs[index].motion = .stopped
       runs[index].origin = 0
       return runs[index].tracks
@@ -157,7 +158,11 @@ extension SessionEngine {
         _ = try begin([number], at: nil)
       }
       guard let anchor = found, anchor != run.anchor || present != nil else { continue }
-      runs.withLock { $0[number].anchor = anchor }
+      let latency = Int64(session.latencyFrames)
+      runs.withLock {
+        $0[number].anchor = anchor
+        $0[number].sourceAnchor = anchor - latency
+      }
       let waiting = Set(tracks(of: run, from: anchor, startingAfter: device.now)).union(unheard)
       try join(waiting.filter { players[$0]?.queue.isLost == false }, run, from: anchor)
     }

@@ -56,6 +56,16 @@ package final class SessionEngine: Sendable {
     var waitsForTime = false
     /// Whether the present run was ordered to start on a certain frame.
     var isScheduled = false
+    /// The device frame at which the sources play `origin`, while the group plays.
+    var sourceAnchor: Int64 = 0
+    /// The course of a run that is over, whose sound may still ring in plugins; nil from the next operation on.
+    var lastCourse: GraphCourse?
+
+    /// Where the curves are: at the sources.
+    var course: GraphCourse {
+      lastCourse
+        ?? GraphCourse(origin: origin, anchor: motion == .playing ? sourceAnchor : .max)
+    }
   }
 
   package let folder: SessionFolder
@@ -66,7 +76,7 @@ package final class SessionEngine: Sendable {
   package let players: [FilePlayer?]
   let options: Options
   private let current: Mutex<SessionDocument>
-  let runs: Mutex<[Run]>
+  let runs: RunBoard
   /// For each track, the position of the first frame of its present run, in device frames of the timeline.
   let beginnings = Mutex<[Int: Int64]>([:])
   /// Held during an operation.
@@ -123,7 +133,8 @@ package final class SessionEngine: Sendable {
       }
       soundFailures = Mutex(failures)
       if failures.contains(where: { !$0.isEmpty }) { options.onFailure() }
-      runs = Mutex(plan.groups.map { Run(group: $0.group, tracks: $0.tracks) })
+      runs = RunBoard(
+        plan.groups.map { Run(group: $0.group, tracks: $0.tracks) }, session.graph)
       current = Mutex(document)
       try SessionRunError.host { () throws(HostError) in try session.graph.run(on: device) }
     } catch {

@@ -29,12 +29,16 @@ package struct SessionMixer: Sendable {
     let channel: Int
     /// The share without the balance.
     let share: Float
+    /// Number of the graph's fader.
+    let number: Int
   }
   private let trackFaders: [[Fader]]
   private let busFaders: [[Fader]]
   /// The wires from the sources to their chains.
   private let entries: [[Wire]]
   private let isStereo: [Bool]
+  /// The curves of gains, balances, mutes and controls.
+  let automation: SessionAutomation
 
   /// Name of the MIDI input port.
   private static let midiPort = "midi_in"
@@ -58,6 +62,11 @@ package struct SessionMixer: Sendable {
     let world = World(validator: PluginValidator())
     let check = PluginCheck(world)
     let settings = PluginSettings(sampleRate: rate, maximumFrames: blockFrames)
+    let valueFaults = SessionCheck.pluginValues(of: document, check.faults(of:))
+    if !valueFaults.isEmpty { throw .faults(file: "", valueFaults) }
+    let automation = SessionAutomation(
+      document, plan.timeline, groups: plan.groups.map(\.tracks))
+    self.automation = automation
     func stages(_ chain: [SessionPlugin], _ path: SessionPath, behind node: NodeID, _ channels: Int)
       throws(SessionError) -> PluginStages
     {
@@ -98,8 +107,10 @@ package struct SessionMixer: Sendable {
     let chains = trackChains + busChains
     let hearsControllers = !document.controllers.isEmpty
     let hearsNotes = document.groups.contains { if case .note = $0.trigger { true } else { false } }
-    let hearsMIDI = hearsControllers || hearsNotes || chains.contains { $0.takesMIDI }
-    tap = hearsControllers || hearsNotes ? MIDITap(graph.types) : nil
+    let hearsPrograms = document.scenes.contains { $0.program != nil }
+    let isTapped = hearsControllers || hearsNotes || hearsPrograms
+    let hearsMIDI = isTapped || chains.contains { $0.takesMIDI }
+    tap = isTapped ? MIDITap(graph.types) : nil
     self.sources = sources
     self.trackChains = trackChains
     self.busChains = busChains
@@ -118,6 +129,7 @@ package struct SessionMixer: Sendable {
         hearsMIDI
         ? try graph.addInputs(named: "MIDI", audio: [], midi: [Self.midiPort]) : nil
       let listener = try tap.map { tap throws(HostError) in try graph.add(tap.node()) }
+      var faderCount = 0
       /// The faders from a chain to a bus, or to ports.
       func faders(_ chain: PluginStages, bus: String?, _ outlet: SessionPlan.Outlet?) -> [Fader] {
         let target: (node: NodeID, inputs: [Int])
@@ -130,10 +142,11 @@ package struct SessionMixer: Sendable {
         return SessionDocument.wires(
           from: chain.outputs.count, to: target.inputs.count
         ).map { wire in
-          Fader(
+          defer { faderCount += 1 }
+          return Fader(
             wire: Wire(
               from: chain.last, chain.outputs[wire.from], to: target.node, target.inputs[wire.to]),
-            channel: wire.to, share: wire.share)
+            channel: wire.to, share: wire.share, number: faderCount)
         }
       }
       let trackFaders = document.tracks.indices.map {
@@ -144,8 +157,39 @@ package struct SessionMixer: Sendable {
       }
       self.trackFaders = trackFaders
       self.busFaders = busFaders
-      isStereo = trackFaders.enumerated().map { index, faders in
+      let isStereo = trackFaders.enumerated().map { index, faders in
         trackChains[index].outputs.count <= 2 && Set(faders.map(\.channel)).count == 2
+      }
+      self.isStereo = isStereo
+      func curves(_ lists: [[Fader]], isTrack: Bool) -> [[(
+        kind: GainCurve.Kind, curve: GraphCurve
+      )]] {
+        lists.enumerated().flatMap { index, faders in
+          faders.map {
+            automation.gains(
+              isTrack: isTrack, index, channel: $0.channel,
+              isStereo: isTrack && isStereo[index])
+          }
+        }
+      }
+      graph.addFaders(
+        curves(trackFaders, isTrack: true) + curves(busFaders, isTrack: false),
+        courses: plan.groups.count)
+      var controlCurves: [(node: NodeID, plugins: [NodeID])] = []
+      for (path, plugin) in document.plugins {
+        let instances = Self.instances(at: path, trackChains, busChains)
+        let moved = automation.targets.filter { $0.pluginPath == path }.compactMap {
+          target -> (control: Int, curve: GraphCurve)? in
+          guard case .control(_, let name) = target.value, let curve = automation[target],
+            let control = instances.first?.plugin.controls.firstIndex(of: name)
+          else { return nil }
+          return (control, curve)
+        }
+        if moved.isEmpty { continue }
+        let node = graph.controlCurves(
+          named: "curves of \(plugin.id)", moved.sorted { $0.control < $1.control },
+          type: Graph.controlMove)
+        if let node { controlCurves.append((try graph.add(node), instances.map(\.id))) }
       }
       let entries = zip(sources, heads).enumerated().map { index, ends in
         (0..<plan.tracks[index].facts.channels).map {
@@ -162,9 +206,14 @@ package struct SessionMixer: Sendable {
         if let midi, let listener {
           try wiring.connect(Wire(from: midi, to: listener, isEvent: true))
         }
-        for fader in (trackFaders + busFaders).joined() { try wiring.connect(fader.wire) }
+        for (node, plugins) in controlCurves {
+          for plugin in plugins { try wiring.connectControllers(node, 0, to: plugin) }
+        }
+        for fader in (trackFaders + busFaders).joined() {
+          try wiring.connect(fader.wire, through: fader.number)
+        }
       }
-      try setGains(document)
+      setGains(document, over: 0)
       for (path, plugin) in document.plugins where plugin.bypass { try setBypass(path, true) }
     } catch {
       throw .faults(file: "", [SessionFault(.error, .root, error.description)])
@@ -203,17 +252,19 @@ package struct SessionMixer: Sendable {
 
   // MARK: Faders
 
-  /// Sets volume, balance, mute and solo of everything, in one edit.
-  func setGains(_ document: SessionDocument) throws(HostError) {
-    let gains = self.gains(document)
-    try graph.edit { wiring throws(HostError) in
-      let old = wiring.wires
-      for (wire, gain) in gains where old[wire] != gain { try wiring.connect(wire, gain: gain) }
-    }
+  /// Sets volume, balance, mute and solo of everything, in one cycle.
+  ///
+  /// - Parameters:
+  ///   - frame: The device frame at which a cycle begins; nil for the next cycle.
+  ///   - seconds: Length of the ramps; nil for that of a crossfade.
+  func setGains(_ document: SessionDocument, from frame: Int64? = nil, over seconds: Double? = nil)
+  {
+    graph.setFaders(gains(automation.neutral(document)), from: frame, over: seconds)
   }
 
-  private func gains(_ document: SessionDocument) -> [(Wire, Float)] {
-    var gains: [(Wire, Float)] = []
+  /// Returns the gains of all faders, by their numbers.
+  private func gains(_ document: SessionDocument) -> [Float] {
+    var gains: [Float] = []
     for (index, faders) in trackFaders.enumerated() {
       let gain = document.gain(ofTrack: index)
       let pan = isStereo[index] ? Float(document.tracks[index].pan) : 0
@@ -224,12 +275,12 @@ package struct SessionMixer: Sendable {
           case 1: min(1, 1 + pan)
           default: 1
           }
-        gains.append((fader.wire, gain * fader.share * balance))
+        gains.append(gain * fader.share * balance)
       }
     }
     for (index, faders) in busFaders.enumerated() {
       let gain = document.gain(ofBus: index)
-      for fader in faders { gains.append((fader.wire, gain * fader.share)) }
+      for fader in faders { gains.append(gain * fader.share) }
     }
     return gains
   }
@@ -249,6 +300,12 @@ package struct SessionMixer: Sendable {
 
   /// Returns the instances of the plugin at a path such as `tracks[1].chain[0]`.
   package func instances(at path: SessionPath) -> [(id: NodeID, plugin: any HostedPlugin)] {
+    Self.instances(at: path, trackChains, busChains)
+  }
+
+  private static func instances(
+    at path: SessionPath, _ trackChains: [PluginStages], _ busChains: [PluginStages]
+  ) -> [(id: NodeID, plugin: any HostedPlugin)] {
     guard path.steps.count == 4, case .index(let owner) = path.steps[1],
       case .index(let index) = path.steps[3]
     else { return [] }

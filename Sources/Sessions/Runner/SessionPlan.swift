@@ -95,12 +95,13 @@ package struct SessionPlan: Sendable {
         start: timeline.frame(of: track.start),
         framesPerFrame: sampleRate / (facts.sampleRate * track.rate))
     }
+    let panned = Self.panned(document)
     var taken: Set<String> = []
     var outlets: [Int: Outlet] = [:]
     for (index, track) in document.tracks.enumerated() where track.bus == nil {
       let channels = facts[index].channels
       // Balance needs two channels.
-      let count = channels == 1 && track.pan != 0 ? 2 : channels
+      let count = channels == 1 && panned.contains(index) ? 2 : channels
       outlets[index] = Self.outlet(track.name, count, track.ports, named, &taken)
     }
     trackOutlets = outlets
@@ -110,6 +111,18 @@ package struct SessionPlan: Sendable {
     }
     busOutlets = outlets
     groups = Self.groups(of: document)
+  }
+
+  /// The tracks whose balance is not always in the middle.
+  private static func panned(_ document: SessionDocument) -> Set<Int> {
+    var panned = Set(document.tracks.indices.filter { document.tracks[$0].pan != 0 })
+    let targets = document.automation.isEmpty ? nil : SessionTargets(document)
+    for curve in document.automation {
+      if let target = targets?.target(written: curve.target), target.value == .pan {
+        panned.insert(target.owner)
+      }
+    }
+    return panned
   }
 
   private static func clip(of track: SessionTrack, _ facts: SoundFacts) -> Clip {

@@ -4,7 +4,7 @@ import Testing
 
 /// The sessions of the repository, run by `cuejack session run` on a server.
 @Suite(.tags(.server, .program), .serialized) struct SessionRunTests {
-  @Test(arguments: ["duo", "mix", "record"]) func anExampleRuns(name: String) throws {
+  @Test(arguments: ["duo", "mix", "record", "scenes"]) func anExampleRuns(name: String) throws {
     try withTemporaryFolder { folder in
       let demo = folder.appendingPathComponent("demo")
       try expectEqual(cuejack("demo", [demo.path]).status, 0)

@@ -260,7 +260,9 @@ import Testing
   }
 
   /// The examples of the repository, with the sounds of `cuejack demo`.
-  @Test(arguments: ["duo", "mix", "record"]) func theExamplesHaveNoFault(name: String) throws {
+  @Test(arguments: ["duo", "mix", "record", "scenes"]) func theExamplesHaveNoFault(name: String)
+    throws
+  {
     let repository = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     try expectEqual(run(cuejack, ["demo", "\(root)/demo"]).status, 0)

@@ -42,7 +42,9 @@ static int keys_cycle(jack_nframes_t frames, void *argument) {
     if (offset >= (int32_t)frames) break;
     uint8_t bytes[3] = {(uint8_t)(event->bytes >> 16), (uint8_t)(event->bytes >> 8),
                         (uint8_t)event->bytes};
-    jack_midi_event_write(out, offset < 0 ? 0 : (jack_nframes_t)offset, bytes, sizeof bytes);
+    // A program change has two bytes.
+    size_t count = (bytes[0] & 0xf0) == 0xc0 ? 2 : sizeof bytes;
+    jack_midi_event_write(out, offset < 0 ? 0 : (jack_nframes_t)offset, bytes, count);
   }
   return 0;
 }

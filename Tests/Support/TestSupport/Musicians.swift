@@ -27,7 +27,7 @@ package final class Keys: @unchecked Sendable {
 
   deinit { cue_keys_close(keys) }
 
-  /// Sends three-byte messages, sorted by frame. Call it once.
+  /// Sends three-byte messages, sorted by frame; of a program change the first two bytes. Call it once.
   package func play(_ messages: [Message]) throws {
     let events = messages.map { message in
       cue_midi_event(frame: message.frame, bytes: message.bytes.reduce(0) { $0 << 8 | UInt32($1) })

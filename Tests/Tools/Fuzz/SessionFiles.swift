@@ -10,7 +10,7 @@ struct SessionFiles: Subject {
   init(_ corpus: Corpus) { self.corpus = corpus }
 
   static func make(in folder: String) throws {
-    for name in ["duo", "mix", "record"] {
+    for name in ["duo", "mix", "record", "scenes"] {
       try FileManager.default.copyItem(
         atPath: repository.appendingPathComponent("sessions/\(name)/session.json").path,
         toPath: "\(folder)/\(name).json")
@@ -26,6 +26,8 @@ struct SessionFiles: Subject {
       for text in [
         "tracks[drums].volume=-6", "tracks[bass].file=['a.wav', '../outside/precious.wav']",
         "buses+={name: 'extra', bus: 'main'}", "recordings[take].file=takes/b.wav",
+        "scenes[soft].values={'tracks[bass].gain': -3}",
+        "automation[1].points+={at: {frame: 96000}, value: -1}",
         "tracks[bass].name=low",
       ] {
         try store.apply(try SessionEdit(assignment: text, in: store.document))
@@ -53,7 +55,12 @@ struct SessionFiles: Subject {
      recordings: [{name: 'take', ports: ['system:capture_1'], file: 'takes/a.wav', format: 's24', bits: 24, armed: true}],
      connections: [{from: 'a:b', to: 'c:d'}],
      controllers: [{controller: 'cc7@2', target: 'tracks[drums].volume', low: -40, high: 6}],
-     groups: [{name: 'all', tracks: ['drums', 'bass'], trigger: {note: '60@10'}}]}
+     groups: [{name: 'all', tracks: ['drums', 'bass'], trigger: {note: '60@10'}}],
+     scenes: [{name: 'soft', fade: 250, program: '3@1', values: {
+       'tracks[bass].gain': -6, 'tracks[bass].mute': true, 'buses[sub].gain': -3,
+       'tracks[drums].chain[amp].parameters["urn:a#b"]': 0.5}}],
+     automation: [{target: 'buses[main].gain', points: [{at: {beat: 0}, value: 0}, {at: {beat: 4}, value: -12}]},
+                  {target: 'tracks[bass].pan', line: 'step', points: [{at: {seconds: 1}, value: 1}]}]}
     """
 
   // MARK: Damage
@@ -100,6 +107,8 @@ struct SessionFiles: Subject {
     "'session.json'", "'session.lock'", "'audio/a.wav'", "'main'", "'sub'", "'drums'", "'bass'",
     "'\\u0000'", "'\\ud83d\\ude00'", "'tracks[0].pan'",
     "'tracks[drums].chain[amp].parameters.gain'",
+    "'tracks[bass].mute'", "'step'", "'3@1'", "{'tracks[0].gain': 1}",
+    "{at: {beat: 1}, value: true}",
     "'buses[0].bus'", "'cc7'", "'nrpn16383@16'", "{beat: 1e9}", "{seconds: 1e6}",
     "{frame: 9007199254740992}",
     "{rolls: true}", "{osc: '/a'}", "['a', 'b', 'c']", "[[[[[[]]]]]]", "'a:b'", "// ", "/*",

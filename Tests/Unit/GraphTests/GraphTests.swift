@@ -317,13 +317,21 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     let mixer = rig.graph.addMixer(named: "mixer", channels: 2)
     let source = rig.graph.addSource(named: "source", channels: 2)
     let output = try rig.graph.addOutputs(named: "out", audio: ["l", "r"])
+    let curve = GraphCurve(
+      [0, 300, 5000].map { CurvePoint(frame: $0, value: Double(-$0) / 100) }, isStepped: false,
+      course: 0)
+    rig.graph.addFaders([[(.decibels, curve)]], courses: 1)
+    let curves = try rig.graph.add(
+      require(rig.graph.controlCurves(named: "curves", [(0, curve)], type: 1)))
     try rig.graph.edit { wiring throws(HostError) in
       try wiring.connect(input, to: plain)
       try wiring.connect(plain, to: mixer)
+      try wiring.connect(Wire(from: curves, to: bad, isEvent: true))
       try wiring.connect(bad, to: mixer)
       try wiring.connect(input, to: bad)
       try wiring.connect(source, to: mixer)
       try wiring.connect(mixer, to: output)
+      try wiring.connect(Wire(from: mixer, to: output), through: 0)
       try wiring.connect(input, to: output, gain: 0.5)
       try wiring.connect(Wire(from: plain, to: bad, isEvent: true))
     }
@@ -333,6 +341,8 @@ private func number(_ frame: Int64) -> Float { Float(frame & 0xffff) }
     var frame = rig.frame
     for round in 0..<8 {
       try rig.graph.connect(input, to: output, gain: Float(round))
+      rig.graph.setFaders([Float(round)])
+      rig.graph.setCourses([GraphCourse(origin: 0, anchor: frame + 300)])
       if round == 4 { rig.graph.cycle.pointee.hold() }
       for _ in 0..<4 {
         cue_probe_enter()

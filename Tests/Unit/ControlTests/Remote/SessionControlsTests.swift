@@ -33,6 +33,7 @@ import Testing
         SessionRecording(name: $0, ports: ["system:capture_1"], file: "\($0).wav")
       }
       document.groups = [SessionGroup(name: "hits", tracks: ["hit"], trigger: .osc("/hit"))]
+      document.scenes = [SessionScene(name: "dry", values: ["tracks[voice].mute": .flag(true)])]
       document.transport.mode = mode
       _ = try SessionStore(creating: folder.path + "/s", document)
       let program = try ManagedProgram(
@@ -78,7 +79,7 @@ import Testing
       var met: Set<String> = []
       for node in nodes where node.address != "/hit" {
         let address = node.address
-          .replacing(/(tracks|buses|recordings|groups)\/\d+/) { "\($0.output.1)/N" }
+          .replacing(/(tracks|buses|recordings|groups|scenes)\/\d+/) { "\($0.output.1)/N" }
           .replacing(/plugins\/\d+\/.*/, with: "plugins/M/SYMBOL")
           .replacing(/(bypass|id)\/\d+/) { "\($0.output.1)/M" }
         met.insert(address)
@@ -114,6 +115,8 @@ import Testing
         let new: OSCValue
         if case .bool(let flag) = old {
           new = .bool(!flag)
+        } else if case .string = old {
+          new = .string("dry")
         } else {
           let (low, high) = (node.lowest ?? 0, node.highest ?? 1)
           new = .float(Float(low + (high - low) / 4))

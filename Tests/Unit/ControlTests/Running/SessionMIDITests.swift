@@ -11,12 +11,14 @@ import Testing
     return messages.compactMap { decoder.event(of: $0) }
   }
 
-  @Test func controllersAndNotesAreRead() {
+  @Test func controllersNotesAndProgramsAreRead() {
     expectEqual(
-      events([[0xB1, 7, 127], [0x90, 60, 100], [0x90, 60, 0], [0x80, 60, 1], [0xC0, 5]]),
+      events([
+        [0xB1, 7, 127], [0x90, 60, 100], [0x90, 60, 0], [0x80, 60, 1], [0xC3, 5], [0xD3, 5],
+      ]),
       [
         .controller(.controller, number: 7, channel: 2, position: 1),
-        .note(number: 60, channel: 1),
+        .note(number: 60, channel: 1), .program(number: 5, channel: 4),
       ])
   }
 
@@ -36,8 +38,8 @@ import Testing
     expectTrue(mapping.isMoved(by: .controller, 7, 2))
     expectTrue(!mapping.isMoved(by: .controller, 7, 1))
     expectTrue(!mapping.isMoved(by: .nrpn, 7, 2))
-    let note = try require(SessionNote("60"))
-    expectTrue(note.isStruck(by: 60, 5))
-    expectTrue(!note.isStruck(by: 61, 5))
+    let note = try require(SessionMIDINumber("60"))
+    expectTrue(note.isMeant(by: 60, 5))
+    expectTrue(!note.isMeant(by: 61, 5))
   }
 }

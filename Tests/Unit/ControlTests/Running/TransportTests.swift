@@ -134,7 +134,7 @@ import Timeline
       var document = session([("a", [a]), ("b", [b]), ("c", [a]), ("d", [b])])
       document.groups = [
         SessionGroup(
-          name: "note", tracks: ["a", "b"], trigger: .note(try require(SessionNote("60@2")))),
+          name: "note", tracks: ["a", "b"], trigger: .note(try require(SessionMIDINumber("60@2")))),
         SessionGroup(name: "osc", tracks: ["c", "d"], trigger: .osc("/go")),
       ]
       let stage = try Stage(document, in: folder)

@@ -47,7 +47,26 @@ func sampleSession() -> SessionDocument {
   document.controllers[0].low = -40
   document.controllers[0].high = 6
   document.groups = [
-    SessionGroup(name: "all", tracks: ["drums", "bass"], trigger: .note(SessionNote("60@10")!))
+    SessionGroup(
+      name: "all", tracks: ["drums", "bass"], trigger: .note(SessionMIDINumber("60@10")!))
+  ]
+  var scene = SessionScene(
+    name: "soft",
+    values: [
+      "tracks[bass].gain": .number(-20), "tracks[1].mute": .flag(true),
+      "tracks[bass].pan": .number(-0.5),
+      "tracks[drums].chain[amp].parameters.gain": .number(-13.5), "buses[reverb].gain": .number(-3),
+    ])
+  scene.fade = 250
+  scene.program = SessionMIDINumber("3@1")
+  document.scenes = [scene]
+  document.automation = [
+    SessionCurve(
+      "buses[main].mute",
+      [SessionPoint(.beat(0), .flag(true)), SessionPoint(.beat(4), .flag(false))], .step),
+    SessionCurve(
+      "tracks[drums].pan",
+      [SessionPoint(.seconds(0), .number(-1)), SessionPoint(.frame(48000), .number(1))]),
   ]
   return document
 }

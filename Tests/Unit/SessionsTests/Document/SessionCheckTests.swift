@@ -54,6 +54,52 @@ import Testing
       ])
   }
 
+  @Test func scenesAndCurvesAreChecked() throws {
+    try expectEqual(
+      references(
+        """
+        {version: 1,
+         tracks: [{name: 'drums', file: 'a.wav', chain: [{id: 'amp', uri: 'urn:p'}]}],
+         buses: [{name: 'main'}],
+         controllers: [{controller: 'cc1', target: 'buses[0].gain'}],
+         scenes: [{name: 'verse', program: '3', values: {
+                     'tracks[drum].gain': 0, 'tracks[drums].gian': 0, 'tracks[drums].gain': 25, 'tracks[0].gain': 0,
+                     'tracks[drums].mute': 1, 'tracks[drums].pan': true, 'tracks[drums].solo': true,
+                     'tracks[drums].chain[amb].parameters.gain': 0, 'tracks[drums].chain[amp].parameters.gain': 1,
+                     'buses[main].gain': -1, 'buses[main].pan': 0, 'transport.bpm': 100, name: 1}},
+                  {name: 'chorus', program: '3@2'}, {name: 'verse'}],
+         automation: [{target: 'buses[main].gain', points: []},
+                      {target: 'buses[0].gain', points: [{at: {seconds: 1}, value: 0}]},
+                      {target: 'tracks[drums].mute', points: [{at: {beat: 4}, value: true}, {at: {seconds: 1}, value: 0}]},
+                      {target: 'tracks[drums].chain[amp].parameters["urn:a#b"]', points: [{at: {frame: 0}, value: 0}]},
+                      {target: 'tracks[drums].rate', points: [{at: {frame: 0}, value: 1}]}]}
+        """),
+      [
+        "scenes[2].name: “verse” is there twice: scenes[0].name has it, too",
+        "automation[0].points: a curve needs a point",
+        "automation[1].target: automation[0] moves this value",
+        "automation[2].points[1].at: it is before points[0]",
+        "automation[2].points[1].value: a number is not allowed: true or false",
+        "automation[3].target: a curve moves controls of plugins, and urn:a#b is a parameter with a URI",
+        "automation[4].target: scenes and curves set gains, balances, mutes and parameters of plugins, and tracks[drums].rate is none",
+        "scenes[verse].values[\"buses[main].gain\"]: warning: automation[0] moves this value, and the scene leaves it",
+        "scenes[verse].values[\"buses[main].pan\"]: buses[0].pan: unknown key: it is none of name, channels, gain, mute, chain, bus, ports",
+        "scenes[verse].values.name: scenes and curves set gains, balances, mutes and parameters of plugins, and name is none",
+        "scenes[verse].values[\"tracks[drum].gain\"]: tracks[drum].gain: there is no element “drum”; did you mean “drums”?",
+        "scenes[verse].values[\"tracks[drums].chain[amb].parameters.gain\"]: tracks[0].chain[amb]: there is no element with this name; did you mean “amp”?",
+        "scenes[verse].values[\"tracks[drums].gain\"]: 25 is out of range: -120 to 24 dB",
+        "scenes[verse].values[\"tracks[drums].gain\"]: tracks[0].gain is the same value",
+        "scenes[verse].values[\"tracks[drums].gian\"]: tracks[0].gian: unknown key; did you mean “gain”?",
+        "scenes[verse].values[\"tracks[drums].mute\"]: a number is not allowed: true or false",
+        "scenes[verse].values[\"tracks[drums].mute\"]: warning: automation[2] moves this value, and the scene leaves it",
+        "scenes[verse].values[\"tracks[drums].pan\"]: true or false is not allowed: a number, -1 to 1",
+        "scenes[verse].values[\"tracks[drums].solo\"]: scenes and curves set gains, balances, mutes and parameters of plugins, and tracks[drums].solo is none",
+        "scenes[verse].values[transport.bpm]: scenes and curves set gains, balances, mutes and parameters of plugins, and transport.bpm is none",
+        "scenes[chorus].program: the scene “verse” has this program, too",
+        "controllers[0].target: automation[0] moves this value",
+      ])
+  }
+
   @Test func filesPluginsAndFormatsAreAskedFor() {
     var check = SessionCheck()
     check.sound = { name in

@@ -41,7 +41,7 @@ import Testing
     for trigger in [
       SessionTrigger.manual, .frame(480), .hostTime(1 << 60), .beat(4), .rolls,
       .wallTime(try require(WallTime("2026-11-28T22:15:00.25Z"))),
-      .note(SessionNote("7")!), .osc("/go"),
+      .note(SessionMIDINumber("7")!), .osc("/go"),
     ] {
       expectEqual(SessionTrigger(json: trigger.json), trigger)
     }
@@ -60,7 +60,8 @@ import Testing
     for text in ["cc120", "cc1@0", "cc1@17", "nrpn16384", "cc", "CC7", "note5", "cc7 "] {
       expectNil(SessionController(text), "\(text)")
     }
-    expectTrue(SessionNote("127@16")?.description == "127@16" && SessionNote("128") == nil)
+    expectTrue(
+      SessionMIDINumber("127@16")?.description == "127@16" && SessionMIDINumber("128") == nil)
   }
 
   /// All faults are listed, each with its path.

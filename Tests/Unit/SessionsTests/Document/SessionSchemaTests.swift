@@ -26,7 +26,8 @@ import Testing
       (SessionTrack.self, ["files": "file", "volume": "gain"]), (SessionPlugin.self, [:]),
       (SessionBus.self, [:]),
       (SessionRecording.self, [:]), (SessionConnection.self, [:]), (SessionMapping.self, [:]),
-      (SessionGroup.self, [:]),
+      (SessionGroup.self, [:]), (SessionScene.self, [:]), (SessionCurve.self, [:]),
+      (SessionPoint.self, [:]),
     ]
     let schema = try published()
     let definitions = try require(schema.members?["$defs"]?.members)
@@ -46,7 +47,7 @@ import Testing
   @Test func documentsAgreeWithTheSchema() throws {
     let checker = SchemaChecker(try published())
     expectEqual(checker.faults(of: sampleSession().json), [])
-    for name in ["duo", "mix", "record"] {
+    for name in ["duo", "mix", "record", "scenes"] {
       let path = repository.appendingPathComponent("sessions/\(name)/session.json")
       expectEqual(checker.faults(of: try JSON5Parser.parse(Array(Data(contentsOf: path)))), [])
     }

@@ -23,20 +23,6 @@ import Testing
     return try require(try rendering.run(isStopped: { false }))
   }
 
-  /// Returns the samples of a rendered file, which are floats, channel by channel.
-  private func samples(_ path: String) throws -> [[Float]] {
-    let reader = try SoundReader(path: path)
-    let channels = reader.format.channels
-    var memory = [Float](repeating: 0, count: Int(reader.frames) * channels)
-    let count = try memory.withUnsafeMutableBytes {
-      try reader.read(startingAt: 0, frames: Int(reader.frames), into: $0)
-    }
-    expectEqual(count, Int(reader.frames))
-    return (0..<channels).map { channel in
-      stride(from: channel, to: memory.count, by: channels).map { memory[$0] }
-    }
-  }
-
   @Test func theSumOfAllTracksIsWritten() throws {
     try withTemporaryFolder { folder in
       let a = try WaveFile("a.wav", in: folder, frames: 100_001, seed: 1)
@@ -129,12 +115,20 @@ import Testing
       let uri = "http://lv2plug.in/plugins/eg-amp"
       try validate(uri)
       document.tracks[1].chain = [SessionPlugin(id: "amp", uri: uri)]
-      document.tracks[1].chain[0].parameters = ["gain": -4]
       document.tracks[1].volume = -7.3
       document.tracks[1].pan = 0.3
       document.buses = [SessionBus(name: "main")]
       document.tracks[0].bus = "main"
       document.tracks[1].bus = "main"
+      func points(_ values: (Double, Double)...) -> [SessionPoint] {
+        values.map { SessionPoint(.seconds($0.0), .number($0.1)) }
+      }
+      document.automation = [
+        SessionCurve("tracks[c].gain", points((0.1, 0), (0.4, -20), (0.7, 3))),
+        SessionCurve("buses[main].gain", points((0, 0), (0.31, -4)), .step),
+        SessionCurve("tracks[a].pan", points((0, -1), (1.1, 1))),
+        SessionCurve("tracks[b].chain[amp].parameters.gain", points((0.2, -4), (0.6, -30))),
+      ]
       let rendered = try samples(render(document, in: folder)[0].path)
 
       let jack = try JackDaemon(rate: 48000, period: 1024)
@@ -171,5 +165,19 @@ import Testing
       let heard = capture.samples(channel: 0).firstIndex(where: { $0 != 0 }), heard >= first
     else { return nil }
     return heard - first
+  }
+}
+
+/// Returns the samples of a rendered file, which are floats, channel by channel.
+func samples(_ path: String) throws -> [[Float]] {
+  let reader = try SoundReader(path: path)
+  let channels = reader.format.channels
+  var memory = [Float](repeating: 0, count: Int(reader.frames) * channels)
+  let count = try memory.withUnsafeMutableBytes {
+    try reader.read(startingAt: 0, frames: Int(reader.frames), into: $0)
+  }
+  expectEqual(count, Int(reader.frames))
+  return (0..<channels).map { channel in
+    stride(from: channel, to: memory.count, by: channels).map { memory[$0] }
   }
 }

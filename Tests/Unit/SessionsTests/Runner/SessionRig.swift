@@ -40,8 +40,9 @@ final class SessionRig {
     }
   }
 
-  /// Runs cycles until the graph has taken all edits.
+  /// Runs cycles until the graph has taken all edits, and faders have reached their gains.
   func settle() {
+    run(to: Int64(server.counter) + Int64(3 * Self.period))
     for _ in 0..<200 where !engine.session.graph.isSettled {
       run(to: Int64(server.counter) + Int64(Self.period))
     }

@@ -1,7 +1,7 @@
 import System
 
-/// A MIDI note number, on one channel or on all. Written as `60` or `60@10`.
-package struct SessionNote: SessionValue, Hashable, CustomStringConvertible {
+/// The number of a MIDI note or program, on one channel or on all. Written as `60` or `60@10`.
+package struct SessionMIDINumber: SessionValue, Hashable, CustomStringConvertible {
   package let number: Int
   /// Channel, 1 to 16; nil for all channels.
   package let channel: Int?
