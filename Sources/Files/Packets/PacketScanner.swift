@@ -255,6 +255,7 @@ final class PacketScanner {
         let end =
           try FLACHead(store, at: place)?.soundOffset ?? place + Int64(FLACStreamInfo.bytes)
         (searched, goodEnd) = (([], end, 0), end)
+        scanner.isAtEnd = false
         guard isOther else { continue }
         change(index, info.channels, info.sampleRate, scale: format.sampleRate / info.sampleRate)
         (blockFrames, numberOffset) = (info.blockFrames, nil)

@@ -141,8 +141,9 @@ import Testing
   @Test func theCommandLoadsFFmpegWhenAFileNeedsIt() throws {
     try Installation.with { installation in
       let plain = installation.folder.appendingPathComponent("sound.wav").path
-      let packets = installation.folder.appendingPathComponent("sound.flac").path
-      for file in [plain, packets] {
+      let frames = installation.folder.appendingPathComponent("sound.flac").path
+      let packets = installation.folder.appendingPathComponent("sound.ogg").path
+      for file in [plain, frames, packets] {
         let made = try run("sox", ["-n", "-r", "48000", "-b", "16", file, "synth", "0.1"])
         try require(made.status == 0, "\(made.errors)")
       }
@@ -152,7 +153,7 @@ import Testing
         expectTrue(
           needs.output.contains("libsndfile") && !needs.output.contains("libav"), "\(name)")
       }
-      for (file, loads) in [(plain, false), (packets, true)] {
+      for (file, loads) in [(plain, false), (frames, false), (packets, true)] {
         // The dynamic linker writes each library that it looks for.
         let info = try run(
           installation.prefix.appendingPathComponent("bin/cuejack").path, ["info", file],

@@ -83,17 +83,6 @@ import Testing
     let format: Format
   }
 
-  /// FFmpeg's libraries take longer to load than the file takes to read.
-  @Test func flacIsDescribedWithoutFFmpeg() throws {
-    let folder = try TemporaryFolder()
-    let cuejack = try buildFolder() + "/cuejack"
-    let source = try folder.write(Self.source.get(), to: "source.wav")
-    let path = folder.file("a.flac")
-    try tool(cuejack, ["convert", source, path])
-    let info = try tool("/usr/bin/env", ["LD_DEBUG=libs", cuejack, "info", path])
-    expectTrue(info.errors.contains("libsndfile") && !info.errors.contains("libavformat"))
-  }
-
   @Test(arguments: Kind.all) func infoSaysWhatFfprobeSays(kind: Kind) throws {
     let folder = try TemporaryFolder()
     let cuejack = try buildFolder() + "/cuejack"

@@ -89,7 +89,7 @@ struct JackPlaybackTests {
   @Test(arguments: [64, 1024]) func theFirstHeardFrameIsHeard(period: Int) throws {
     let jack = try JackDaemon(rate: Self.rate, period: period)
     defer { jack.stop() }
-    let capture = try CaptureClient(on: jack, channels: 1, capacity: 4 * Self.rate)
+    let capture = try CaptureClient(on: jack, channels: 1, capacity: 20 * Self.rate)
     capture.arm()
     try require(capture.wait(untilFrames: 1))
     let format = PCMFormat(sampleRate: 48000, channels: 1, kind: .float, bitsPerSample: 32)
