@@ -113,13 +113,14 @@ struct Messages: Subject {
     let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 4)
     defer { memory.deallocate() }
     let list = memory.assumingMemoryBound(to: MIDIPacketList.self)
-    var packet: UnsafeMutablePointer<MIDIPacket>? = MIDIPacketListInit(list)
+    var packet = MIDIPacketListInit(list)
     var taken: [UInt8] = []
     for message in messages where message.count <= 0xFFFF {
-      guard let present = packet else { break }
       packet = MIDIPacketListAdd(
-        list, size, present, MIDITimeStamp(dice.roll(3)), message.count, message)
-      if packet != nil { taken += message }
+        list, size, packet, MIDITimeStamp(dice.roll(3)), message.count, message)
+      // Swift takes the result for a pointer that is never null, but it is null where there is no room.
+      if UInt(bitPattern: packet) == 0 { break }
+      taken += message
     }
     let found = UnsafePointer(list).unsafeSequence().flatMap { Array($0.bytes()) }
     guard found == taken else { throw FuzzError("a list has lost bytes") }
