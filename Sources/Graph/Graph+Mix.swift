@@ -57,7 +57,7 @@ extension Graph {
 private final class ControlCurvesMemory: @unchecked Sendable {
   private let curves: UnsafeMutablePointer<ControlCurve>
   private let kernel: UnsafeMutablePointer<ControlCurves>
-  /// Has the points.
+  /// Owns the points of the curves.
   private let mix: MixMemory
 
   init(_ list: [ControlCurve], _ mix: MixMemory, _ types: cue_event_types, _ type: UInt32) {

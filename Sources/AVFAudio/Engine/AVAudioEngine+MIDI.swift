@@ -209,7 +209,7 @@ final class MIDITap: @unchecked Sendable {
     }
   }
 
-  /// What the cycle calls.
+  /// The function in the form that a cycle calls, which does not retain this object.
   var tap: MessageTap {
     unsafe MessageTap(Self.call, Unmanaged.passUnretained(self).toOpaque())
   }

@@ -1,7 +1,7 @@
 import CRealTime
 import Synchronization
 
-// What sends a unit messages in its renders: sequences, and a unit whose MIDI it hears.
+// The sources of the messages that a unit gets in its renders: sequences, and another unit whose MIDI it hears.
 
 extension RenderUnit {
   /// The first of the sequences that follow the renders.

@@ -12,7 +12,7 @@ package enum SessionEdit: Sendable, Equatable {
   case move(SessionPath, to: Int)
   /// Replaces the whole document.
   case replace(JSONValue)
-  /// Several edits, of which all take effect or none does.
+  /// Carries out several edits. If one of them cannot be carried out, none is.
   case all([SessionEdit])
 
   /// Parses `PATH=VALUE`, or `PATH+=VALUE` for another element of a list. The value is JSON5, or

@@ -1,7 +1,7 @@
 import Graph
 import RealTime
 
-/// The curves of a session by what they move, at a device's sample rate. A value.
+/// The curves of a session by the values that they move, at a device's sample rate. A value.
 struct SessionAutomation: Sendable {
   private var curves: [SessionTarget: GraphCurve] = [:]
   private var paths: [SessionPath: GraphCurve] = [:]
