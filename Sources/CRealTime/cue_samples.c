@@ -148,6 +148,40 @@ BODY void read_float_stereo(const char *restrict source, size_t frames, float *r
   }
 }
 
+/// Transposes four rows of four samples, as `transpose` does eight.
+BODY void transpose_four(floatx4 rows[4]) CUE_REALTIME {
+  for (int step = 0; step < 2; step++) {
+    floatx4 next[4];
+    for (int k = 0; k < 2; k++) {
+      next[2 * k] = SHUFFLED(rows[k], rows[k + 2], 0, 4, 1, 5);
+      next[2 * k + 1] = SHUFFLED(rows[k], rows[k + 2], 2, 6, 3, 7);
+    }
+    memcpy(rows, next, sizeof next);
+  }
+}
+
+BODY void read_float_four(const char *restrict source, size_t stride, size_t frames,
+                          float *const *restrict planes, size_t offset, float first,
+                          float second) CUE_REALTIME {
+  size_t i = 0;
+  for (; i + 4 <= frames; i += 4) {
+    floatx4 rows[4];
+    for (int k = 0; k < 4; k++)
+      memcpy(&rows[k], source + (i + (size_t)k) * stride, 16);
+    transpose_four(rows);
+    for (int c = 0; c < 4; c++) {
+      const floatx4 plane = rows[c] * (c == 1 ? second : first);
+      memcpy(planes[c] + offset + i, &plane, sizeof plane);
+    }
+  }
+  for (; i < frames; i++) {
+    float row[4];
+    memcpy(row, source + i * stride, 16);
+    for (size_t c = 0; c < 4; c++)
+      planes[c][offset + i] = row[c] * (c == 1 ? second : first);
+  }
+}
+
 /// Returns `sample` times `scale`, limited to what an integer of this scale holds. NaN becomes 0.
 BODY float scaled(float sample, float scale) CUE_REALTIME {
   float value = sample == sample ? sample * scale : 0;
@@ -264,6 +298,23 @@ BODY void store_float_stereo(char *restrict target, size_t frames, const float *
   }
 }
 
+BODY void store_float_four(char *restrict target, size_t stride, size_t frames,
+                           const float *const *restrict planes, size_t offset) CUE_REALTIME {
+  size_t i = 0;
+  for (; i + 4 <= frames; i += 4) {
+    floatx4 rows[4];
+    for (int c = 0; c < 4; c++)
+      memcpy(&rows[c], planes[c] + offset + i, 16);
+    transpose_four(rows);
+    for (int k = 0; k < 4; k++)
+      memcpy(target + (i + (size_t)k) * stride, &rows[k], 16);
+  }
+  for (; i < frames; i++) {
+    for (size_t c = 0; c < 4; c++)
+      memcpy(target + i * stride + 4 * c, planes[c] + offset + i, 4);
+  }
+}
+
 // Samples that are infinite or NaN.
 
 BODY bool are_finite(const float *samples, size_t frames) CUE_REALTIME {
@@ -323,6 +374,11 @@ BODY bool are_within(const float *samples, size_t frames, float low, float high)
       CUE_REALTIME {                                                                               \
     read_float_stereo(source, frames, left, right, first, second);                                 \
   }                                                                                                \
+  attributes static void read_float_four_##level(const void *source, size_t stride, size_t frames, \
+                                                 float *const *planes, size_t offset, float first, \
+                                                 float second) CUE_REALTIME {                      \
+    read_float_four(source, stride, frames, planes, offset, first, second);                        \
+  }                                                                                                \
   attributes static void store_int16_##level(void *target, size_t frames, const float *in)         \
       CUE_REALTIME {                                                                               \
     store_int16(target, frames, in);                                                               \
@@ -348,6 +404,11 @@ BODY bool are_within(const float *samples, size_t frames, float low, float high)
       void *target, size_t frames, const float *left, const float *right) CUE_REALTIME {           \
     store_float_stereo(target, frames, left, right);                                               \
   }                                                                                                \
+  attributes static void store_float_four_##level(void *target, size_t stride, size_t frames,      \
+                                                  const float *const *planes, size_t offset)       \
+      CUE_REALTIME {                                                                               \
+    store_float_four(target, stride, frames, planes, offset);                                      \
+  }                                                                                                \
   attributes static bool are_finite_##level(const float *samples, size_t frames) CUE_REALTIME {    \
     return are_finite(samples, frames);                                                            \
   }                                                                                                \
@@ -356,11 +417,12 @@ BODY bool are_within(const float *samples, size_t frames, float low, float high)
     return are_within(samples, frames, low, high);                                                 \
   }                                                                                                \
   static const cue_samples level = {                                                               \
-      read_int16_##level,  read_int16_stereo_##level,  read_int16_eight_##level,                   \
-      read_int24_##level,  read_int24_stereo_##level,  read_float_stereo_##level,                  \
-      store_int16_##level, store_int16_stereo_##level, store_int16_eight_##level,                  \
-      store_int24_##level, store_int24_stereo_##level, store_float_stereo_##level,                 \
-      are_finite_##level,  are_within_##level,                                                     \
+      read_int16_##level,         read_int16_stereo_##level, read_int16_eight_##level,             \
+      read_int24_##level,         read_int24_stereo_##level, read_float_stereo_##level,            \
+      read_float_four_##level,    store_int16_##level,       store_int16_stereo_##level,           \
+      store_int16_eight_##level,  store_int24_##level,       store_int24_stereo_##level,           \
+      store_float_stereo_##level, store_float_four_##level,  are_finite_##level,                   \
+      are_within_##level,                                                                          \
   };
 
 LEVEL(baseline, )

@@ -34,6 +34,10 @@ typedef struct cue_samples {
                             float first, float second) CUE_REALTIME;
   void (*read_float_stereo)(const void *source, size_t frames, float *left, float *right,
                             float first, float second) CUE_REALTIME;
+  /// Reads four neighbouring channels, as `read_int16_eight` does eight.
+  void (*read_float_four)(const void *source, size_t stride, size_t frames,
+                          float *_Nonnull const *_Nonnull planes, size_t offset, float first,
+                          float second) CUE_REALTIME;
   /// Integers are the nearest ones, ties to even, clipped at full scale; NaN is 0.
   void (*store_int16)(void *target, size_t frames, const float *in) CUE_REALTIME;
   void (*store_int16_stereo)(void *target, size_t frames, const float *left,
@@ -48,6 +52,10 @@ typedef struct cue_samples {
                              const float *right) CUE_REALTIME;
   void (*store_float_stereo)(void *target, size_t frames, const float *left,
                              const float *right) CUE_REALTIME;
+  /// Writes four neighbouring channels, as `store_int16_eight` does eight.
+  void (*store_float_four)(void *target, size_t stride, size_t frames,
+                           const float *_Nonnull const *_Nonnull planes,
+                           size_t offset) CUE_REALTIME;
   /// Returns true if no sample is infinite or NaN.
   bool (*are_finite)(const float *samples, size_t frames) CUE_REALTIME;
   /// Returns true if all samples are at least `low` and less than `high`.
@@ -88,6 +96,11 @@ static inline void cue_rt_read_float_stereo(const void *source, size_t frames, f
                                             float *right, float first, float second) CUE_REALTIME {
   cue_samples_used->read_float_stereo(source, frames, left, right, first, second);
 }
+static inline void cue_rt_read_float_four(const void *source, size_t stride, size_t frames,
+                                          float *_Nonnull const *_Nonnull planes, size_t offset,
+                                          float first, float second) CUE_REALTIME {
+  cue_samples_used->read_float_four(source, stride, frames, planes, offset, first, second);
+}
 static inline void cue_rt_store_int16(void *target, size_t frames, const float *in) CUE_REALTIME {
   cue_samples_used->store_int16(target, frames, in);
 }
@@ -110,6 +123,11 @@ static inline void cue_rt_store_int24_stereo(void *target, size_t frames, const 
 static inline void cue_rt_store_float_stereo(void *target, size_t frames, const float *left,
                                              const float *right) CUE_REALTIME {
   cue_samples_used->store_float_stereo(target, frames, left, right);
+}
+static inline void cue_rt_store_float_four(void *target, size_t stride, size_t frames,
+                                           const float *_Nonnull const *_Nonnull planes,
+                                           size_t offset) CUE_REALTIME {
+  cue_samples_used->store_float_four(target, stride, frames, planes, offset);
 }
 /// Returns true if no sample is infinite or NaN.
 static inline bool cue_rt_are_finite(const float *samples, uint32_t frames) CUE_REALTIME {

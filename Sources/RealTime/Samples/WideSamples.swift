@@ -1,7 +1,7 @@
 import CRealTime
 
 /// Layouts that `cue_samples.h` converts with wide vectors: native integers of 16 and 24 bits, and
-/// interleaved stereo floats.
+/// interleaved floats.
 extension SampleLayout {
   /// Does the work of `copy` for layouts that have a wide conversion. Process thread.
   ///
@@ -25,7 +25,12 @@ extension SampleLayout {
           0x1p-15 * (channel == 1 ? gain.second : gain.others))
       }
     case .int16 where channels >= 8:
-      unsafe copyByEights(source, frames, gain, planes, offset)
+      let (factor, second) = (0x1p-15 * gain.others, 0x1p-15 * gain.second)
+      forGroups(of: 8) { channel in
+        unsafe cue_rt_read_int16_eight(
+          source + 2 &* channel, 2 &* Int(channels), frames, planes + channel, offset, factor,
+          channel == 0 ? second : factor)
+      }
     case .int24 where isStereo:
       unsafe cue_rt_read_int24_stereo(
         source, frames, planes[0] + offset, planes[1] + offset, 0x1p-23 * gain.others,
@@ -39,26 +44,26 @@ extension SampleLayout {
     case .float32 where isStereo:
       unsafe cue_rt_read_float_stereo(
         source, frames, planes[0] + offset, planes[1] + offset, gain.others, gain.second)
+    case .float32 where channels >= 4 && planeFrames == 0:
+      forGroups(of: 4) { channel in
+        unsafe cue_rt_read_float_four(
+          source + 4 &* channel, 4 &* Int(channels), frames, planes + channel, offset,
+          gain.others, channel == 0 ? gain.second : gain.others)
+      }
     default: return false
     }
     return true
   }
 
-  /// Copies interleaved 16-bit frames of eight channels and more. Unless the number of channels is a
-  /// multiple of eight, the last eight are copied first, and some of them once more.
-  @_noLocks private func copyByEights(
-    _ source: UnsafeRawPointer, _ frames: Int, _ gain: ChannelGain,
-    _ planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, _ offset: Int
-  ) {
+  /// Calls `body` with the first channel of each group of `size` channels. Unless the number of channels is a
+  /// multiple of `size`, the last ones are a group that comes first, and some of them come once more.
+  @inline(__always) @_noLocks private func forGroups(of size: Int, _ body: (Int) -> Void) {
     let count = Int(channels)
-    let factor = 0x1p-15 * gain.others
-    var channel = count % 8 == 0 ? 0 : count &- 8
+    var channel = count % size == 0 ? 0 : count &- size
     repeat {
-      unsafe cue_rt_read_int16_eight(
-        source + 2 &* channel, 2 &* count, frames, planes + channel, offset, factor,
-        channel == 0 ? 0x1p-15 * gain.second : factor)
-      channel = channel % 8 == 0 ? channel &+ 8 : 0
-    } while channel &+ 8 <= count
+      body(channel)
+      channel = channel % size == 0 ? channel &+ size : 0
+    } while channel &+ size <= count
   }
 
   /// Does the work of `store` for layouts that have a wide conversion. Process thread.
@@ -71,6 +76,8 @@ extension SampleLayout {
     guard isPlain, !isSwapped else { return false }
     let isStereo = channels == 2 && planeFrames == 0
     let isContiguous = channels == 1 || planeFrames != 0
+    let sources = unsafe UnsafeRawPointer(planes).assumingMemoryBound(
+      to: UnsafePointer<Float>.self)
     switch container {
     case .int16 where isStereo:
       unsafe cue_rt_store_int16_stereo(memory, frames, planes[0] + offset, planes[1] + offset)
@@ -80,7 +87,10 @@ extension SampleLayout {
           memory + channel &* planeFrames &* 2, frames, planes[channel] + offset)
       }
     case .int16 where channels >= 8:
-      unsafe storeByEights(planes, offset, frames, memory)
+      forGroups(of: 8) { channel in
+        unsafe cue_rt_store_int16_eight(
+          memory + 2 &* channel, 2 &* Int(channels), frames, sources + channel, offset)
+      }
     case .int24 where isStereo:
       unsafe cue_rt_store_int24_stereo(memory, frames, planes[0] + offset, planes[1] + offset)
     case .int24 where isContiguous:
@@ -90,25 +100,13 @@ extension SampleLayout {
       }
     case .float32 where isStereo:
       unsafe cue_rt_store_float_stereo(memory, frames, planes[0] + offset, planes[1] + offset)
+    case .float32 where channels >= 4 && planeFrames == 0:
+      forGroups(of: 4) { channel in
+        unsafe cue_rt_store_float_four(
+          memory + 4 &* channel, 4 &* Int(channels), frames, sources + channel, offset)
+      }
     default: return false
     }
     return true
-  }
-
-  /// Stores interleaved 16-bit frames of eight channels and more. Unless the number of channels is a
-  /// multiple of eight, the last eight are stored first, and some of them once more.
-  @_noLocks private func storeByEights(
-    _ planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, _ offset: Int, _ frames: Int,
-    _ memory: UnsafeMutableRawPointer
-  ) {
-    let count = Int(channels)
-    let sources = unsafe UnsafeRawPointer(planes).assumingMemoryBound(
-      to: UnsafePointer<Float>.self)
-    var channel = count % 8 == 0 ? 0 : count &- 8
-    repeat {
-      unsafe cue_rt_store_int16_eight(
-        memory + 2 &* channel, 2 &* count, frames, sources + channel, offset)
-      channel = channel % 8 == 0 ? channel &+ 8 : 0
-    } while channel &+ 8 <= count
   }
 }

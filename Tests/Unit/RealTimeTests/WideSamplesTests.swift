@@ -42,7 +42,7 @@ import Testing
 
   /// Each length up to 130 frames from bytes at any alignment. The page behind the last byte is not
   /// accessible.
-  @Test(arguments: [1, 2, 8, 9, 12, 16])
+  @Test(arguments: [1, 2, 4, 6, 8, 9, 12, 16])
   func everyLengthIsReadAsTheScalarCodeReadsIt(channels: Int) throws {
     defer { Self.useBestLevel() }
     for (native, other) in formats(channels) {
@@ -80,7 +80,7 @@ import Testing
   }
 
   /// The same for bytes that are written. Samples are at, between and beyond the steps, and no numbers.
-  @Test(arguments: [1, 2, 8, 9, 12, 16])
+  @Test(arguments: [1, 2, 4, 6, 8, 9, 12, 16])
   func everyLengthIsWrittenAsTheScalarCodeWritesIt(channels: Int) throws {
     defer { Self.useBestLevel() }
     var generator = SplitMix(state: 23)
@@ -127,8 +127,10 @@ import Testing
     }
   }
 
-  /// The second channel has a gain of its own, also where the last eight channels overlap others.
-  @Test(arguments: [2, 8, 9, 11, 17]) func theSecondChannelHasItsOwnGain(channels: Int) throws {
+  /// The second channel has a gain of its own, also where the last channels overlap others.
+  @Test(arguments: [2, 4, 5, 7, 8, 9, 11, 17]) func theSecondChannelHasItsOwnGain(channels: Int)
+    throws
+  {
     defer { Self.useBestLevel() }
     for (native, other) in formats(channels) {
       let (bytes, _) = other.noise(frames: 19, seed: 29)
