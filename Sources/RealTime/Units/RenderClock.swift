@@ -11,31 +11,43 @@ extension cue_time_stamp {
 
 /// Time of a unit's latest render, published by each render and read by any thread.
 package struct RenderClock: ~Copyable {
-  /// The bits of the sample time, and the host time in nanoseconds. A sample time of NaN and a host time
-  /// of 0 are unknown.
-  private let words: Atomic<WordPair>
-  private static var unknown: WordPair {
-    WordPair(first: UInt(Double.nan.bitPattern), second: 0)
-  }
+  /// Odd while a render publishes. Reading restarts if it changes meanwhile.
+  private let version = Atomic<UInt64>(0)
+  /// The bits of the sample time, NaN if it is unknown.
+  private let sampleTime = Atomic<UInt64>(Double.nan.bitPattern)
+  /// The host time in nanoseconds, 0 if it is unknown.
+  private let hostTime = Atomic<UInt64>(0)
 
-  package init() { words = Atomic(Self.unknown) }
+  package init() {}
 
   @_noLocks borrowing func publish(_ time: cue_time_stamp) {
     let hasSample = time.flags & UInt32(cue_time_has_sample) != 0
     let hasHost = time.flags & UInt32(cue_time_has_host) != 0
-    words.store(
-      WordPair(
-        first: UInt((hasSample ? time.sample_time : .nan).bitPattern),
-        second: hasHost ? UInt(time.host_time) : 0), ordering: .relaxed)
+    publish(sampleTime: hasSample ? time.sample_time : .nan, hostTime: hasHost ? time.host_time : 0)
   }
 
-  func clear() { words.store(Self.unknown, ordering: .relaxed) }
+  /// Forgets the time, while no render publishes one.
+  func clear() { publish(sampleTime: .nan, hostTime: 0) }
+
+  @_noLocks private borrowing func publish(sampleTime: Double, hostTime: UInt64) {
+    let next = version.load(ordering: .relaxed) &+ 2
+    version.store(next &- 1, ordering: .relaxed)
+    atomicMemoryFence(ordering: .releasing)
+    self.sampleTime.store(sampleTime.bitPattern, ordering: .relaxed)
+    self.hostTime.store(hostTime, ordering: .relaxed)
+    version.store(next, ordering: .releasing)
+  }
 
   /// The latest time; nil if there is none.
   var reading: (sampleTime: Double?, hostTime: UInt64?)? {
-    let words = words.load(ordering: .relaxed)
-    let sampleTime = Double(bitPattern: UInt64(words.first))
-    if sampleTime.isNaN && words.second == 0 { return nil }
-    return (sampleTime.isNaN ? nil : sampleTime, words.second == 0 ? nil : UInt64(words.second))
+    while true {
+      let before = version.load(ordering: .acquiring)
+      let sampleTime = Double(bitPattern: sampleTime.load(ordering: .relaxed))
+      let hostTime = hostTime.load(ordering: .relaxed)
+      atomicMemoryFence(ordering: .acquiring)
+      guard before % 2 == 0, version.load(ordering: .relaxed) == before else { continue }
+      if sampleTime.isNaN && hostTime == 0 { return nil }
+      return (sampleTime.isNaN ? nil : sampleTime, hostTime == 0 ? nil : hostTime)
+    }
   }
 }

@@ -8,6 +8,7 @@ import Synchronization
 @safe
 package struct RenderUnit: ~Copyable {
   private let setup: Atomic<UnsafeMutableRawPointer?>
+  /// Renders in progress beside that which sets `owner`.
   private let inside = Atomic<Int>(0)
   private let ended = Atomic<UInt64>(0)
   /// The thread that renders, which alone runs callbacks of the unit; 0 for none.
@@ -60,7 +61,10 @@ package struct RenderUnit: ~Copyable {
   }
 
   /// Renders in progress. Once it was 0 after a `swap`, no render reads the old setup.
-  package var rendersInProgress: Int { inside.load(ordering: .sequentiallyConsistent) }
+  package var rendersInProgress: Int {
+    inside.load(ordering: .sequentiallyConsistent)
+      + (owner.load(ordering: .sequentiallyConsistent) == 0 ? 0 : 1)
+  }
 
   /// Number of renders that are over, without those inside others.
   package var rendersOver: UInt64 { ended.load(ordering: .acquiring) }
@@ -214,19 +218,21 @@ package struct RenderUnit: ~Copyable {
 
   /// Begins a render. Call `leave(_:)` after it, in any case.
   @_noLocks borrowing func enter() -> Entry {
-    inside.add(1, ordering: .sequentiallyConsistent)
     let thread = UInt(cue_rt_thread())
     let (isFirst, present) = owner.compareExchange(
-      expected: 0, desired: thread, ordering: .acquiring)
+      expected: 0, desired: thread, ordering: .sequentiallyConsistent)
+    if !isFirst { inside.add(1, ordering: .sequentiallyConsistent) }
     return Entry(isFirst: isFirst, isRefused: !isFirst && present != thread)
   }
 
   @_noLocks borrowing func leave(_ entry: Entry) {
-    if entry.isFirst {
-      owner.store(0, ordering: .releasing)
-      ended.add(1, ordering: .releasing)
+    guard entry.isFirst else {
+      inside.subtract(1, ordering: .releasing)
+      return
     }
-    inside.subtract(1, ordering: .sequentiallyConsistent)
+    // Only the thread that renders writes it: an atomic addition would take as long as a short render.
+    ended.store(ended.load(ordering: .relaxed) &+ 1, ordering: .releasing)
+    owner.store(0, ordering: .releasing)
   }
 
   /// The setup, which stays until the render leaves; nil if the unit is not initialised.
@@ -242,7 +248,9 @@ package struct RenderUnit: ~Copyable {
   ///
   /// - Returns: False if another thread renders, or if this one makes outputs: the unit pulls itself.
   @_noLocks borrowing func beginOutputs(_ entry: Entry) -> Bool {
-    !entry.isRefused && !isBusy.exchange(true, ordering: .relaxed)
+    if entry.isRefused || isBusy.load(ordering: .relaxed) { return false }
+    isBusy.store(true, ordering: .relaxed)
+    return true
   }
 
   @_noLocks borrowing func endOutputs() { isBusy.store(false, ordering: .relaxed) }
