@@ -33,6 +33,8 @@ let runtime: [LinkerSetting] =
   : [
     .unsafeFlags([
       "-static-stdlib", "-use-ld=lld", "-l_FoundationCShims", "-l_FoundationCollections",
+      // -static-stdlib would export every symbol, a megabyte of names that each start reads.
+      "-Xlinker", "--no-export-dynamic",
     ])
   ]
 

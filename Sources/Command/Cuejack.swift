@@ -41,7 +41,7 @@ private func exitCode(of commandLine: [String]) -> Int32 {
     return 64
   }
   do {
-    var command = try Cuejack.parseAsRoot(words)
+    var command = try Subcommands.command(in: words) ?? Cuejack.parseAsRoot(words)
     try command.run()
     return 0
   } catch {

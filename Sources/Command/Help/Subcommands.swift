@@ -25,6 +25,26 @@ enum Subcommands {
     return nil
   }
 
+  /// Returns the command that the words name, with its options; nil if they name none, ask for help, or if its options
+  /// are wrong.
+  ///
+  /// It is read as if there were no other commands, which takes argument-parser half of the time. `Cuejack` has the
+  /// words for all else.
+  static func command(in words: [String]) -> (any ParsableCommand)? {
+    var type: any ParsableCommand.Type = Cuejack.self
+    var rest = words[...]
+    while let word = rest.first,
+      let next = type.configuration.subcommands.first(where: { $0._commandName == word })
+    {
+      type = next
+      rest.removeFirst()
+    }
+    guard type.configuration.subcommands.isEmpty, let command = try? type.parseAsRoot(Array(rest)),
+      Swift.type(of: command) == type
+    else { return nil }
+    return command
+  }
+
   private static func message(for word: String, of path: String, _ names: [String]) -> String {
     let names = names.sorted()
     let advice = NearWords.question(
