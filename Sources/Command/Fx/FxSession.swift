@@ -111,6 +111,7 @@ struct FxSession {
     let graph = client.chain.graph
     let serverName = device.client.serverName
     var watch = ServerWatch("the sound")
+    ServerWatch.wake(awake, onLossOf: device)
     CommandWait(signals: signals, awake: awake).run {
       remote?.serve()
       guard !keys.isAskedToQuit else { return nil }
@@ -118,7 +119,8 @@ struct FxSession {
         wanted.map { Double($0 - (graph.framesRun - start)) / device.client.sampleRate } ?? 1
       guard rest > 0 else { return nil }
       watch.note(device.loss, server: serverName)
-      return min(0.1, max(0.001, rest))
+      let longest = remote?.isRead == true ? CommandWait.interval : CommandWait.longInterval
+      return min(longest, max(0.001, rest))
     } press: {
       keys.press($0)
     } show: {

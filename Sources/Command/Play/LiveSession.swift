@@ -164,6 +164,9 @@ struct LiveSession {
   ) {
     let serverName = players[0].queue.statistics.serverName
     var watch = ServerWatch("playing")
+    if !command.transport {
+      for player in players { ServerWatch.wake(awake, onLossOf: player.queue.runningDevice) }
+    }
     CommandWait(signals: signals, awake: awake).run {
       remote?.serve()
       guard !keys.isOver else { return nil }
@@ -171,7 +174,8 @@ struct LiveSession {
         players.filter { !$0.isOver }.compactMap(\.queue.loss).first, server: serverName)
       keys.followTransport()
       keys.settleStart()
-      return 0.1
+      let isIdle = keys.isPaused && !command.transport && remote?.isRead != true
+      return isIdle ? CommandWait.longInterval : CommandWait.interval
     } press: {
       keys.press($0)
     } show: {

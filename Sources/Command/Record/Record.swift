@@ -342,7 +342,7 @@ struct Record: ParsableCommand {
       }
       watch.note(recorder.queue.loss, server: serverName)
       inputs.look()
-      return 0.1
+      return CommandWait.interval
     } press: {
       keys.press($0)
     } show: {

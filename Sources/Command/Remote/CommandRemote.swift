@@ -39,6 +39,9 @@ final class CommandRemote {
     }
   }
 
+  /// True if somebody has lately read values, which are to be published often then.
+  var isRead: Bool { desk.isRead }
+
   /// Carries out the messages that have come, and publishes the present values.
   func serve() {
     for job in desk.takeJobs() {

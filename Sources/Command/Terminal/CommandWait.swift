@@ -7,6 +7,11 @@ struct CommandWait {
   /// Signalled when there is something to look at.
   let awake: DispatchSemaphore
 
+  /// Seconds between two looks while something changes or somebody watches.
+  static let interval = 0.1
+  /// Seconds between two looks while nothing does.
+  static let longInterval = 1.0
+
   /// Keys that wait to be carried out, from the thread that reads them.
   private final class Keys: Sendable {
     private let keys = Mutex<[KeyReader.Key]>([])
@@ -24,6 +29,7 @@ struct CommandWait {
   ///
   /// - Parameters:
   ///   - look: Looks at what goes on. Returns the longest time until the next look in seconds; nil ends the wait.
+  ///     A terminal is looked after at each `interval`.
   ///   - press: Carries out a key. Only a terminal has keys.
   ///   - show: Shows the state.
   func run(
@@ -41,7 +47,8 @@ struct CommandWait {
     while signals.received == nil, let seconds = look() {
       for key in waiting.take() { press(key) }
       show()
-      _ = awake.wait(timeout: .now() + seconds)
+      let limit = Screen.shared.isTerminal ? Self.interval : Self.longInterval
+      _ = awake.wait(timeout: .now() + min(seconds, limit))
     }
   }
 }

@@ -1,4 +1,6 @@
+import Dispatch
 import Server
+import Synchronization
 
 /// A monitor that reports when a server stops running cycles, why, and when it resumes.
 struct ServerWatch {
@@ -7,6 +9,19 @@ struct ServerWatch {
   private var loss: Loss?
 
   init(_ work: String) { self.work = work }
+
+  /// Signals `awake` when the loss of a device changes. Replaces `Device.afterEvents`.
+  static func wake(_ awake: DispatchSemaphore, onLossOf device: Device?) {
+    let latest = Mutex<Loss?>(nil)
+    device?.afterEvents { [weak device] in
+      let loss = device?.loss
+      let isNew = latest.withLock { latest in
+        defer { latest = loss }
+        return latest != loss
+      }
+      if isNew { awake.signal() }
+    }
+  }
 
   mutating func note(_ loss: Loss?, server: String) {
     // A stalled server may turn out to be gone.

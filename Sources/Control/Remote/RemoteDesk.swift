@@ -1,4 +1,5 @@
 import Synchronization
+import System
 
 /// Stands between remote control and a command. The main thread of the command publishes values here, and takes the
 /// messages from here that it carries out. Threads of OSC only read the values and add messages.
@@ -23,14 +24,21 @@ package final class RemoteDesk: RemoteTarget {
     var readings: [String: Reading] = [:]
     var jobs: [Job] = []
     var isOver = false
+    /// Host time in nanoseconds of the latest reading of a value.
+    var readAt: UInt64 = 0
+
+    var isRead: Bool { HostTime.now < readAt + 2_000_000_000 }
   }
   private let state = Mutex(State())
   private let onJob: @Sendable () -> Void
 
-  /// - Parameter onJob: Called when there is a message to carry out.
+  /// - Parameter onJob: Called when there is a message to carry out, and when `isRead` becomes true.
   package init(onJob: @escaping @Sendable () -> Void) { self.onJob = onJob }
 
   // MARK: The main thread
+
+  /// True if a value was read within the last two seconds.
+  package var isRead: Bool { state.withLock { $0.isRead } }
 
   /// Takes the messages that wait.
   package func takeJobs() -> [Job] {
@@ -64,7 +72,12 @@ package final class RemoteDesk: RemoteTarget {
   package var remoteVersion: Int { state.withLock { $0.version } }
 
   package func remoteValues(at address: String) -> [OSCValue]? {
-    switch state.withLock({ $0.readings[address] }) {
+    let (reading, isFirst) = state.withLock { state in
+      defer { state.readAt = HostTime.now }
+      return (state.readings[address], !state.isRead)
+    }
+    if isFirst { onJob() }
+    return switch reading {
     case .values(let values)?: values
     case .live(let read)?: read()
     case nil: nil

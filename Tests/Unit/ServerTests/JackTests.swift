@@ -1,6 +1,7 @@
 import Foundation
 import RealTime
 import Server
+import Synchronization
 import System
 import TestSupport
 import Testing
@@ -75,7 +76,23 @@ import Timeline
     second.close()
   }
 
-  /// A stopped server is reported after two seconds. When it resumes, the same client continues.
+  /// The event thread of a device that does nothing sleeps for 1.6 seconds.
+  @Test func anIdleDeviceIsSeldomLookedAt() throws {
+    let jack = try JackDaemon()
+    defer { jack.stop() }
+    let device = try Device(JackServer(named: jack.name), clientName: "a")
+    defer { device.close() }
+    let looks = Mutex<(latest: UInt64, longest: UInt64)>((HostTime.now, 0))
+    device.afterEvents {
+      looks.withLock { looks in
+        let now = HostTime.now
+        looks = (now, max(looks.longest, now - looks.latest))
+      }
+    }
+    try wait(for: "a long sleep") { looks.withLock { $0.longest } > 1_500_000_000 }
+  }
+
+  /// A stopped server is reported after some seconds. When it resumes, the same client continues.
   @Test func aServerThatRunsNoCyclesIsNoticed() throws {
     let jack = try JackDaemon()
     defer { jack.stop() }

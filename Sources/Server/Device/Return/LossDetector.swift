@@ -6,17 +6,22 @@ import System
 /// Checks that a device's server is there and runs cycles at the rate that voices are prepared for.
 /// Event thread.
 final class LossDetector: Sendable {
-  /// Seconds between two checks of the cycles.
-  private static let interval = 0.4
-  /// Checks without a new cycle after which the server counts as stalled: two seconds.
-  private static let idleChecksAllowed = 5
+  /// Nanoseconds between two checks of the cycles while the device is busy: its event thread is woken between them.
+  private static let interval: UInt64 = 400_000_000
+  /// Nanoseconds between two checks of an idle device, such as that of a paused queue.
+  private static let longInterval = 4 * interval
+  /// Nanoseconds without a new cycle after which the server counts as stalled.
+  private static let patience = 5 * interval
 
   private struct Checks {
-    /// Host time of the latest check, in nanoseconds, and the cycles that had begun.
+    /// Host time of the latest check, and the cycles that had begun.
     var checkedAt: UInt64 = 0
     var cycles: UInt64 = 0
-    /// Number of checks in a row without a new cycle.
-    var idle = 0
+    /// Nanoseconds until the next check.
+    var interval = LossDetector.interval
+    /// Sum of the intervals in a row without a new cycle. However long the whole process was stopped, it
+    /// was one interval.
+    var idle: UInt64 = 0
   }
   private let checks = Mutex(Checks())
   private let cycles: ClientCycles
@@ -50,14 +55,13 @@ final class LossDetector: Sendable {
       cycles.losses.add(.stalled)
       return nil
     }
-    return Self.interval
+    return checks.withLock { Double($0.interval) / 1e9 }
   }
 
   /// Restarts the checks of the cycles, after a return.
   func restart() {
     checks.withLock { checks in
-      checks.idle = 0
-      checks.checkedAt = HostTime.now
+      checks = Checks(checkedAt: HostTime.now, cycles: checks.cycles)
     }
   }
 
@@ -76,13 +80,17 @@ final class LossDetector: Sendable {
   private func isStalled() -> Bool {
     checks.withLock { checks in
       let now = HostTime.now
-      if Double(now - checks.checkedAt) < Self.interval * 0.9e9 { return false }
+      if now - checks.checkedAt < checks.interval / 10 * 9 {
+        checks.interval = Self.interval
+        return false
+      }
       checks.checkedAt = now
       let begun = cycles.engine.cyclesBegun
       let stands = begun == checks.cycles && !notices.isFreewheeling.load(ordering: .relaxed)
       checks.cycles = begun
-      checks.idle = stands ? checks.idle + 1 : 0
-      return checks.idle >= Self.idleChecksAllowed
+      checks.idle = stands ? checks.idle + checks.interval : 0
+      checks.interval = stands ? Self.interval : min(2 * checks.interval, Self.longInterval)
+      return checks.idle >= Self.patience
     }
   }
 }

@@ -78,6 +78,17 @@ final class RecordingTarget: RemoteTarget {
     }
   }
 
+  /// A command that sleeps is woken by the first of many questions, and publishes often from then on.
+  @Test func aQuestionIsNoted() {
+    let calls = Mutex(0)
+    let desk = RemoteDesk { calls.withLock { $0 += 1 } }
+    desk.publish(["/cuejack/gain": .values([.float(1)])], [])
+    expectTrue(!desk.isRead)
+    for _ in 0..<3 { expectEqual(desk.remoteValues(at: "/cuejack/gain"), [.float(1)]) }
+    expectTrue(desk.isRead)
+    expectEqual(calls.withLock { $0 }, 1)
+  }
+
   @Test func anAddressWithoutArgumentsIsAQuestion() throws {
     var remote = RemoteMessages(target)
     try expectEqual(

@@ -223,6 +223,34 @@ import Testing
     }
   }
 
+  /// Programs with nothing to do look once a second whether that is so.
+  @Test func idleProgramsSleep() throws {
+    let stage = try Stage()
+    let file = try WaveFile("a.wav", in: stage.folder, channels: 1, frames: 48_000)
+    let player = try stage.start(
+      "play", [file.path, "--no-connect", "--loop"], client: "cuejack-play")
+    try expectEqual(stage.cuejack("set", "cuejack-play", "stop").status, 0)
+    let effect = try stage.start(
+      "fx", ["--plugin", "eg-amp", "--no-connect"], client: "cuejack-fx")
+    let clock = try CaptureClient(
+      on: stage.server, channels: 1, capacity: 10 * stage.server.rate)
+    clock.arm()
+    // Values are published often for two seconds after they were read.
+    try require(clock.wait(untilFrames: 3 * stage.server.rate))
+    let before = try [player, effect].map(waits)
+    try require(clock.wait(untilFrames: 8 * stage.server.rate))
+    let counts = try zip([player, effect], before).map { try waits(of: $0) - $1 }
+    expectTrue(counts.allSatisfy { $0 < 15 }, "\(counts)")
+  }
+
+  /// How often the main thread of a program has slept.
+  private func waits(of program: Playing) throws -> Int {
+    let number = program.processIdentifier
+    let status = text(of: URL(fileURLWithPath: "/proc/\(number)/task/\(number)/status"))
+    let match = try require(status.firstMatch(of: #/\nvoluntary_ctxt_switches:\s+(\d+)/#))
+    return try require(Int(match.output.1))
+  }
+
   /// The chain of an effect changes while it runs, and refuses what makes no sense.
   @Test func theChainOfAnEffectIsEdited() throws {
     let stage = try Stage()
