@@ -256,6 +256,21 @@ import Testing
       let sound = try render(unit, 2048)
       // The effects have a tiny offset of their own.
       expectEqual(sound.firstIndex { abs($0) > 1e-6 }, 101)
+      // A parameter of a group is a controller of its channel.
+      func setGroup(_ id: AudioUnitParameterID, _ value: Float, channel: UInt32 = 0) -> OSStatus {
+        AudioUnitSetParameter(unit, id, kAudioUnitScope_Group, channel, value, 0)
+      }
+      func last() throws -> Float { try require(render(unit, 24_000).last).magnitude }
+      let loud = try last()
+      expectEqual(setGroup(kAUGroupParameterID_Volume, 0, channel: 1), noErr)
+      expectTrue(try abs(last() - loud) < loud / 100)
+      expectEqual(setGroup(kAUGroupParameterID_Volume, 0), noErr)
+      expectTrue(try last() < loud / 100)
+      expectEqual(setGroup(kAUGroupParameterID_Volume, 100), noErr)
+      expectTrue(try abs(last() - loud) < loud / 100)
+      expectEqual(setGroup(kAUGroupParameterID_PitchBend, 0), noErr)
+      expectEqual(setGroup(500, 0), kAudioUnitErr_InvalidParameter)
+      expectEqual(setGroup(kAUGroupParameterID_Volume, 0, channel: 16), -50)
       // Effects off and on.
       var isOn: UInt32 = 7
       expectEqual(get(unit, kMusicDeviceProperty_UsesInternalReverb, &isOn), noErr)
