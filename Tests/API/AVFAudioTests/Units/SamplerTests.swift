@@ -76,6 +76,29 @@ import Testing
     }
   }
 
+  /// FluidSynth reads DLS files by libinstpatch, to which Debian links it.
+  @Test func aDLSFileSoundsAsASoundFont() throws {
+    try withTemporaryFolder { folder in
+      let (sampler, offline) = try sampler()
+      func sound(_ path: String) throws -> [Float] {
+        try sampler.loadInstrument(at: URL(fileURLWithPath: path))
+        _ = try offline.render(96_000)
+        return try note(62, sampler, offline)[0]
+      }
+      let font = try sound(TinySoundFont.sine.write(to: folder))
+      let file = folder.appendingPathComponent("tiny.dls")
+      try TinySoundFont.sine.dls.write(to: file)
+      let dls = try sound(file.path)
+      expectTrue(peak(font) > 0.01)
+      let difference = peak(zip(font, dls).map { $0 - $1 })
+      expectTrue(difference < 1e-4, "\(difference)")
+      // A file that is cut off names itself.
+      try TinySoundFont.sine.dls.dropLast(40).write(to: file)
+      let error = #expect(throws: NSError.self) { try sampler.loadInstrument(at: file) }
+      expectTrue(error?.localizedDescription.contains("tiny.dls") == true, "\(error as Any)")
+    }
+  }
+
   @Test func gainPanAndTuning() throws {
     try withTemporaryFolder { folder in
       let (sampler, offline) = try sampler()
