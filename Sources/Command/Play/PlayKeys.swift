@@ -67,25 +67,22 @@ final class PlayKeys {
     isAskedToQuit || (transport == nil || hasBegun) && !isPaused && players.allSatisfy(\.isOver)
   }
 
-  /// The position of the files, which any thread can read: that of the pause, or that which goes on with device time.
+  /// The position of the files, which any thread can read: that of the pause, or that of the player that is farthest. A
+  /// server that was away holds up all players.
   struct Clock: Sendable {
     fileprivate let players: [FilePlayer]
     fileprivate let pausedAt: Double?
     fileprivate let origin: Double
     fileprivate let begin: Int64
-    fileprivate let sampleRate: Double
 
     /// Seconds from the common start.
     var position: Double {
       if let pausedAt { return pausedAt }
-      let frames = players.compactMap { $0.queue.deviceTime?.frame }.max().map { $0 - begin }
-      return origin + max(0, Double(frames ?? 0) / sampleRate)
+      return players.map { $0.position(startingAt: begin) + $0.delay }.reduce(origin, max)
     }
   }
   var clock: Clock {
-    Clock(
-      players: players, pausedAt: pausedAt, origin: origin, begin: start.queueFrame,
-      sampleRate: start.sampleRate)
+    Clock(players: players, pausedAt: pausedAt, origin: origin, begin: start.queueFrame)
   }
 
   /// Seconds from the common start.
@@ -203,7 +200,7 @@ final class PlayKeys {
     }
     let player = players[index]
     let rate = player.file.format.sampleRate * player.clip.rate
-    let delay = Double(player.clip.delay) / player.file.format.sampleRate
+    let delay = player.delay
     let length = Double(row.frames) / rate
     let passed = max(0, position - delay)
     // The present repetition of a loop.
@@ -397,7 +394,7 @@ final class PlayKeys {
       var isLate = false
       for player in players {
         let rate = player.file.format.sampleRate
-        let local = seconds - Double(player.clip.delay) / rate
+        let local = seconds - player.delay
         let isReady =
           local < 0
           ? try player.rewind(to: 0, delay: Int64(held: (-local * rate).rounded()))
@@ -444,7 +441,7 @@ final class PlayKeys {
 
   /// Position of a player for the display, in seconds from its first frame.
   func position(of player: FilePlayer) -> Double {
-    if let pausedAt { return pausedAt - Double(player.clip.delay) / player.file.format.sampleRate }
+    if let pausedAt { return pausedAt - player.delay }
     return player.position(startingAt: start.queueFrame)
   }
 

@@ -126,10 +126,16 @@ extension PluginClient {
     in chain: PluginChain
   ) {
     guard let next = targets.first else { return }
-    // The target was validated before.
-    try? chain.learn(next.target, ofPlugin: next.plugin - 1, passing: last) { binding in
+    let isLearning: Void? = try? chain.learn(
+      next.target, ofPlugin: next.plugin - 1, passing: last
+    ) { binding in
       Screen.shared.say("learned: --map \(binding.controller)=\(next)")
       learn(targets.dropFirst(), after: binding.controller, in: chain)
+    }
+    // The target was validated before, but its plugin may have been removed.
+    if isLearning == nil {
+      Screen.shared.remark("--learn \(next): the plugin was removed")
+      return learn(targets.dropFirst(), after: last, in: chain)
     }
     Screen.shared.say("move a controller for \(next)")
   }

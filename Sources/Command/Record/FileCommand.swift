@@ -6,7 +6,7 @@ import System
 /// The value of `--on-open` and `--on-close`: a command for files of a recording, without a shell.
 struct FileCommand: ExpressibleByArgument, Sendable {
   /// The program, and its arguments.
-  private let words: [String]
+  let words: [String]
   private static let placeholder = "{}"
 
   init?(argument: String) {

@@ -122,6 +122,11 @@ struct TakeOptions: ParsableArguments {
         client.at == nil || startOnSound != nil,
         "--at and --pre-roll exclude each other: --at names the first frame itself")
     }
+    for (option, command) in [("--on-open", onOpen), ("--on-close", onClose)] {
+      guard let command else { continue }
+      try Command.check(
+        command.program != nil, "\(option): there is no program “\(command.words[0])”")
+    }
     try Command.check(
       client.at == nil || !transport, "--at and --transport exclude each other")
     try Command.check(

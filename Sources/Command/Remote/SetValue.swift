@@ -40,14 +40,21 @@ struct SetValue: ParsableCommand {
 
   func run() throws {
     let session = try choice.connect(client: client)
-    let nodes = try telling { () throws(RemoteError) in try session.nodes() }
-    let addresses = RemoteAddresses(nodes)
     try telling { () throws(RemoteError) in
+      func messages(for targets: ArraySlice<String>) throws(RemoteError) -> [[OSCMessage]] {
+        let addresses = RemoteAddresses(try session.nodes())
+        return try targets.map { target throws(RemoteError) in
+          try Self.messages(for: target, addresses, session)
+        }
+      }
       // All of them are read before the first one is sent.
-      var messages: [OSCMessage] = []
-      for target in targets { messages += try Self.messages(for: target, addresses, session) }
-      for message in messages {
-        for remark in try session.send(message) { Screen.shared.remark(printable(remark)) }
+      let first = try messages(for: targets[...])[0]
+      for index in targets.indices {
+        // A target may change the numbers of what later ones name.
+        let present = try index == 0 ? first : messages(for: targets[index...index])[0]
+        for message in present {
+          for remark in try session.send(message) { Screen.shared.remark(printable(remark)) }
+        }
       }
     }
   }

@@ -73,8 +73,12 @@ struct SessionScreen {
     for (index, track) in document.tracks.enumerated().dropFirst(first).prefix(room) {
       let levels = Levels(peaks: peaks.indices.contains(index) ? peaks[index] : [])
       let mark = index == desk.selected && keys != nil ? ">" : " "
-      let switches = (track.mute ? "M" : "-") + (track.solo ? "S" : "-")
-      let volume = formatted("%+6.1f dB", track.volume)
+      // What a curve moves has the value of the present position.
+      let path = SessionPath([.key("tracks"), .index(index)])
+      let isMuted = engine.automated(path.appending(key: "mute")).map { $0 >= 0.5 } ?? track.mute
+      let gain = engine.automated(path.appending(key: "gain")) ?? track.volume
+      let switches = (isMuted ? "M" : "-") + (track.solo ? "S" : "-")
+      let volume = formatted("%+6.1f dB", gain)
       let name = "\(mark) \(fitted(printable(track.name), to: 20)) \(switches) \(volume)"
       let line = "\(name) \(levels.meters())"
       // Colors have no columns, but count as such.

@@ -1,3 +1,4 @@
+import Logging
 import Sessions
 import System
 
@@ -36,6 +37,8 @@ package struct RemoteMessages {
   private var requests: [Request] = []
   /// Number of the work that was begun last.
   private var latestWork = 0
+  /// Messages that were dropped since all work had ended.
+  private var dropped = 0
 
   /// Seconds that a subscription lasts unless it is renewed.
   package static let lifetime = 30.0
@@ -48,8 +51,10 @@ package struct RemoteMessages {
 
   /// Seconds for which a message waits for its own work, so that the next ones find it done.
   private static let patience = 0.5
-  /// Most messages whose work goes on, and most pings that wait for such work.
-  private static let mostPending = 64
+  /// Most messages whose work goes on. A fader sends some hundreds while a plugin is loaded.
+  package static let mostPending = 1024
+  /// Most pings that wait for such work.
+  private static let mostPings = 64
   /// Most requests whose answers are kept.
   private static let mostRequests = 16
 
@@ -60,7 +65,8 @@ package struct RemoteMessages {
     let number: Int
     let work: RemoteWork
     let address: String
-    let source: OSCAddress
+    /// The sender; nil if nothing receives there any more.
+    var source: OSCAddress?
   }
 
   /// A ping that waits for the sender's work up to a number.
@@ -159,11 +165,17 @@ package struct RemoteMessages {
     let before = pending
     pending = []
     for entry in before {
-      if let outcome = entry.work.outcome(within: 0) {
-        answers += later(Self.answers(to: entry.address, outcome), to: entry.source)
-      } else {
+      guard let outcome = entry.work.outcome(within: 0) else {
         pending.append(entry)
+        continue
       }
+      if let source = entry.source {
+        answers += later(Self.answers(to: entry.address, outcome), to: source)
+      }
+    }
+    if dropped > 0, pending.isEmpty {
+      log.notice("\(dropped) OSC messages were dropped, because \(Self.mostPending) others waited")
+      dropped = 0
     }
     let waiting = pings
     pings = []
@@ -185,18 +197,22 @@ package struct RemoteMessages {
     }
   }
 
-  /// Answers a message when its work has ended: now if that is soon.
+  /// Begins the work of a message, and answers when it has ended: now if that is soon.
+  ///
+  /// - Throws: `RemoteError` if the work is refused, or if too much is under way.
   private mutating func follow(
-    _ work: RemoteWork?, of address: String, _ source: OSCAddress, _ answers: inout [OSCMessage]
+    _ address: String, _ source: OSCAddress, _ answers: inout [OSCMessage],
+    _ begin: () throws(RemoteError) -> RemoteWork?
   ) throws(RemoteError) {
-    guard let work else { return }
+    guard pending.count < Self.mostPending else {
+      dropped += 1
+      throw .refused(address, "\(Self.mostPending) messages wait already: this one is dropped")
+    }
+    guard let work = try begin() else { return }
     let isBusy = pending.contains { $0.source == source }
     if let outcome = work.outcome(within: isBusy ? 0 : Self.patience) {
       answers += Self.answers(to: address, outcome)
       return
-    }
-    guard pending.count < Self.mostPending else {
-      throw .refused(address, "too much is under way: whether this is done is not told")
     }
     latestWork += 1
     pending.append(Pending(number: latestWork, work: work, address: address, source: source))
@@ -209,8 +225,8 @@ package struct RemoteMessages {
       answers.append(OSCMessage("/cuejack/pong", arguments))
       return
     }
-    guard pings.count < Self.mostPending else {
-      throw .refused("/cuejack/ping", "\(Self.mostPending) pings wait already")
+    guard pings.count < Self.mostPings else {
+      throw .refused("/cuejack/ping", "\(Self.mostPings) pings wait already")
     }
     pings.append(Ping(arguments: arguments, source: source, latestWork: last.number))
   }
@@ -220,10 +236,12 @@ package struct RemoteMessages {
     subscriptions.removeAll { $0.subscriber == subscriber }
   }
 
-  /// Forgets a program that no longer receives.
+  /// Forgets a program that no longer receives. Its work goes on.
   package mutating func forget(_ source: OSCAddress) {
     unsubscribe(source)
-    pending.removeAll { $0.source == source }
+    for index in pending.indices where pending[index].source == source {
+      pending[index].source = nil
+    }
     pings.removeAll { $0.source == source }
     requests.removeAll { $0.source == source }
   }
@@ -355,18 +373,24 @@ extension RemoteMessages {
         isPressed = number != 0
       }
       if isPressed {
-        try follow(target.perform(node.address, []), of: node.address, source, &answers)
+        try follow(node.address, source, &answers) { [target] () throws(RemoteError) in
+          try target.perform(node.address, [])
+        }
       }
     case .action:
-      try follow(
-        target.perform(node.address, node.accepted(arguments)), of: node.address, source, &answers)
+      let values = try node.accepted(arguments)
+      try follow(node.address, source, &answers) { [target] () throws(RemoteError) in
+        try target.perform(node.address, values)
+      }
     case _ where arguments.isEmpty: answers.append(try value(of: node, range))
     case .parameter:
       let values =
         if let range { try range.values(at: arguments, of: node) } else {
           try node.accepted(arguments)
         }
-      try follow(target.setRemote(node.address, to: values), of: node.address, source, &answers)
+      try follow(node.address, source, &answers) { [target] () throws(RemoteError) in
+        try target.setRemote(node.address, to: values)
+      }
     case .state, .meter: throw node.refusal("it can only be read")
     }
   }

@@ -6,7 +6,8 @@ import Timeline
 /// session's thread.
 extension RunningSession {
   /// Moves the values, starts the groups and recalls the scene that MIDI messages since the last call name. Of several
-  /// movements of a controller, and of several programs, the last one counts.
+  /// movements of a controller, and of several programs, the last one counts. One that is refused is told, and the others
+  /// are carried out.
   func followMIDI(_ engine: SessionEngine) {
     guard let tap = engine.session.tap else { return }
     var groups: [Int] = []
@@ -26,14 +27,21 @@ extension RunningSession {
       case nil: break
       }
     }
-    do throws(SessionRunError) {
-      if let program { try recallScene(ofProgram: program.number, program.channel) }
-      if !groups.isEmpty { try engine.start(Array(Set(groups)).sorted()) }
-      for (index, position) in positions.sorted(by: { $0.key < $1.key }) {
+    func telling(_ body: () throws(SessionRunError) -> Void) {
+      do throws(SessionRunError) { try body() } catch { options.onMessage("\(error)") }
+    }
+    if let program {
+      telling { () throws(SessionRunError) in
+        try recallScene(ofProgram: program.number, program.channel)
+      }
+    }
+    if !groups.isEmpty {
+      telling { () throws(SessionRunError) in try engine.start(Array(Set(groups)).sorted()) }
+    }
+    for (index, position) in positions.sorted(by: { $0.key < $1.key }) {
+      telling { () throws(SessionRunError) in
         try move(mappings[index], to: position, engine.document)
       }
-    } catch {
-      options.onMessage("\(error)")
     }
   }
 

@@ -1,4 +1,5 @@
 package import Graph
+import Synchronization
 
 /// The MIDI connections of a plugin chain.
 struct ChainMIDI {
@@ -55,25 +56,25 @@ extension PluginChain {
     for plugin in stages[index] { try plugin.bind(binding) }
   }
 
-  /// Binds the next controller that moves to a control of the plugin at index `index`, counted from
-  /// 0.
+  /// Binds the next controller that moves to a control of a plugin of the chain as it was made, wherever edits have moved
+  /// it.
   ///
   /// - Parameters:
+  ///   - number: Index of the plugin in the chain as it was made.
   ///   - passed: A controller of one channel that is ignored.
   ///   - then: Called with the binding, on any thread of the host.
-  /// - Throws: `HostError`: no such control, or a range outside the control's own.
+  /// - Throws: `HostError`: no such control, a range outside the control's own, or a plugin that was removed.
   package func learn(
-    _ target: MIDITarget, ofPlugin index: Int, passing passed: MIDIController? = nil,
+    _ target: MIDITarget, ofPlugin number: Int, passing passed: MIDIController? = nil,
     then: @escaping @Sendable (MIDIBinding) -> Void
   ) throws(HostError) {
-    let stages = stages
-    // The plugin may have been removed since the target was given.
-    guard stages.indices.contains(index) else { throw .unknownNode(number: index + 1) }
-    for plugin in stages[index].dropFirst() {
-      try plugin.learn(target, passing: passed) { _ in }
+    let stage = arrangement.content.withLock { content in
+      content.places.firstIndex { $0.number == number }.map { content.row.stages[$0].map(\.plugin) }
     }
+    guard let stage else { throw .unknownNode(number: number + 1) }
+    for plugin in stage.dropFirst() { try plugin.learn(target, passing: passed) { _ in } }
     // The first instance comes last: all instances learn from the message that it reports.
-    try stages[index][0].learn(target, passing: passed, then: then)
+    try stage[0].learn(target, passing: passed, then: then)
   }
 
   /// Cancels learning.

@@ -3,6 +3,13 @@ import Synchronization
 
 /// The plugins of a chain in their order, which edits change while the chain runs. Any thread.
 final class Arrangement: Sendable {
+  /// A plugin's place in the chain.
+  struct Place: Sendable {
+    /// Index of the plugin in the chain as it was made; nil if it was added later.
+    let number: Int?
+    /// Whether the plugin is bypassed by itself.
+    var isBypassed = false
+  }
   struct Content: Sendable {
     var row: PluginStages
     /// The node of the MIDI input port; nil if there is none.
@@ -10,21 +17,21 @@ final class Arrangement: Sendable {
     let hearsControllers: Bool
     /// The gain of the output.
     var gain: Float = 1
-    /// Whether all plugins are bypassed, and which of them are by themselves.
+    /// Whether all plugins are bypassed.
     var isBypassed = false
-    var bypassed: [Bool]
+    var places: [Place]
 
     init(row: PluginStages, midiSource: NodeID?, hearsControllers: Bool) {
       self.row = row
       self.midiSource = midiSource
       self.hearsControllers = hearsControllers
-      bypassed = row.stages.map { _ in false }
+      places = row.stages.indices.map { Place(number: $0) }
     }
 
     func applyBypass(to graph: Graph) throws(HostError) {
-      for (stage, isBypassed) in zip(row.stages, bypassed) {
+      for (stage, place) in zip(row.stages, places) {
         for (id, plugin) in stage {
-          try graph.setBypassed(id, isBypassed || self.isBypassed || plugin.isGone)
+          try graph.setBypassed(id, place.isBypassed || isBypassed || plugin.isGone)
         }
       }
     }
@@ -54,17 +61,17 @@ final class Arrangement: Sendable {
 extension PluginChain {
   /// Inserts a plugin before the one at index `index`, counted from 0, or at the end.
   package func insert(_ choice: PluginChoice, at index: Int) throws(HostError) {
-    try rearrange { members, bypassed in
+    try rearrange { members, places in
       members.insert(.new(choice), at: index)
-      bypassed.insert(false, at: index)
+      places.insert(Arrangement.Place(number: nil), at: index)
     }
   }
 
   /// Removes the plugin at an index.
   package func remove(at index: Int) throws(HostError) {
-    try rearrange { members, bypassed in
+    try rearrange { members, places in
       members.remove(at: index)
-      bypassed.remove(at: index)
+      places.remove(at: index)
     }
   }
 
@@ -72,10 +79,10 @@ extension PluginChain {
   package func move(from index: Int, to other: Int) throws(HostError) {
     if index == other { return }
     let plugins = stages[index]
-    try rearrange { members, bypassed in
+    try rearrange { members, places in
       members.remove(at: index)
       members.insert(.moved(plugins), at: other)
-      bypassed.insert(bypassed.remove(at: index), at: other)
+      places.insert(places.remove(at: index), at: other)
     }
   }
 
@@ -92,12 +99,12 @@ extension PluginChain {
   }
 
   private func rearrange(
-    _ change: (inout [PluginStages.Member], inout [Bool]) -> Void
+    _ change: (inout [PluginStages.Member], inout [Arrangement.Place]) -> Void
   ) throws(HostError) {
     try arrangement.editing { content throws(HostError) in
       let old = content.row
       var members = old.stages.map { PluginStages.Member.kept($0) }
-      change(&members, &content.bypassed)
+      change(&members, &content.places)
       let row = try PluginStages(
         members, arrangement.maker, behind: entrance, Array(0..<channels), of: graph)
       let (entrance, exit, ports, gain) = (entrance, exit, portNames.count, content.gain)

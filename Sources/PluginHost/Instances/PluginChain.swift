@@ -142,14 +142,14 @@ package struct PluginChain: Sendable {
   /// Turns the bypass of the plugin at index `index`, counted from 0, on or off.
   package func setBypassed(_ on: Bool, plugin index: Int) throws(HostError) {
     try arrangement.editing { content throws(HostError) in
-      content.bypassed[index] = on
+      content.places[index].isBypassed = on
       try content.applyBypass(to: graph)
     }
   }
 
   /// Whether the plugin at an index is bypassed by itself.
   package func isBypassed(plugin index: Int) -> Bool {
-    arrangement.content.withLock { $0.bypassed[index] }
+    arrangement.content.withLock { $0.places[index].isBypassed }
   }
   /// Whether all plugins are bypassed.
   package var isBypassed: Bool { arrangement.content.withLock { $0.isBypassed } }

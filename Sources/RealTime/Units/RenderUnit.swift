@@ -178,6 +178,9 @@ package struct RenderUnit: ~Copyable {
 
   // MARK: MIDI. Any thread, real time included.
 
+  /// Whether the app registered the unit.
+  @_noLocks package borrowing func isForeign() -> Bool { unsafe foreign != nil }
+
   /// Sends a MIDI message for a frame of the next render; in a notification before a render, for one of that.
   ///
   /// - Returns: 0, or the error.

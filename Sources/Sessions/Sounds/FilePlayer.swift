@@ -20,6 +20,8 @@ package final class FilePlayer: Sendable {
   package var duration: Double? {
     file.isOpenEnded ? nil : feed.limit.map { Double($0) / (file.format.sampleRate * clip.rate) }
   }
+  /// Seconds from the common start to the clip's first frame.
+  package var delay: Double { Double(clip.delay) / file.format.sampleRate }
   /// Warnings about files that are truncated or damaged, if the part that is played includes the last frame.
   package var warnings: [String] {
     let playsToTheEnd =

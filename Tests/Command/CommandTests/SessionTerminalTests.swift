@@ -11,7 +11,8 @@ import Testing
     let terminal: PseudoTerminal
     let session: String
 
-    init(columns: Int = 80, rows: Int = 24) throws {
+    /// - Parameter edits: Edits of the session before the run.
+    init(columns: Int = 80, rows: Int = 24, edits: [String] = []) throws {
       folder = try makeTemporaryFolder()
       session = folder.appendingPathComponent("song").path
       let a = try WaveFile("drums.wav", in: folder, frames: 48000 * 30)
@@ -23,7 +24,7 @@ import Testing
         [
           "set", session, "tracks[bass].start.seconds=10",
           "recordings+={name: 'take', ports: ['system:capture_1'], file: 'take.wav'}",
-        ],
+        ] + edits,
       ] {
         let result = try run(cuejack, ["session"] + arguments)
         guard result.status == 0 else { throw SupportError(result.errors) }
@@ -57,6 +58,17 @@ import Testing
       let data = try Data(contentsOf: URL(fileURLWithPath: "\(session)/session.json"))
       return try require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
     }
+  }
+
+  /// The display has the values of curves at the present position.
+  @Test func theValuesOfCurvesAreShown() throws {
+    let stage = try Stage(edits: [
+      #"automation+={target: "tracks[drums].gain", points: [{at: {seconds: 0}, value: -18}]}"#,
+      #"automation+={target: "tracks[drums].mute", points: [{at: {seconds: 0}, value: true}]}"#,
+    ])
+    try stage.press("s", shows: "MS  -18.0 dB")
+    stage.terminal.type("q")
+    expectEqual(stage.terminal.wait(seconds: 30), 0)
   }
 
   @Test func keysRunTheSession() throws {

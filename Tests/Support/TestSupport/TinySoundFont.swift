@@ -58,6 +58,40 @@ package struct TinySoundFont {
           + chunk("LIST", Array("pdta".utf8) + data)))
   }
 
+  /// The same as a DLS file of level 1.
+  package var dls: Data {
+    func list(_ name: String, _ content: [UInt8]) -> [UInt8] {
+      chunk("LIST", Array(name.utf8) + content)
+    }
+    let title = list("INFO", chunk("INAM", Array("Tiny\0".utf8)))
+    let loop = little(16, 4) + little(0, 4) + little(0, 4) + little(samples.count, 4)
+    let sample = chunk(
+      "wsmp",
+      little(20, 4) + little(key, 2) + little(0, 2) + little(0, 4) + little(0, 4)
+        + little(loops ? 1 : 0, 4) + (loops ? loop : []))
+    let format =
+      little(1, 2) + little(1, 2) + little(rate, 4) + little(2 * rate, 4) + little(2, 2)
+      + little(16, 2)
+    let wave = list(
+      "wave",
+      chunk("fmt ", format) + sample + chunk("data", samples.flatMap { little(Int($0), 2) })
+        + title)
+    let all = little(0, 2) + little(127, 2)
+    let region = list(
+      "rgn ",
+      chunk("rgnh", all + all + little(0, 4)) + sample
+        + chunk("wlnk", little(0, 4) + little(1, 4) + little(0, 4)))
+    let instrument = list(
+      "ins ",
+      chunk("insh", little(1, 4) + little(bank << 8, 4) + little(program, 4))
+        + list("lrgn", region) + title)
+    return Data(
+      chunk(
+        "RIFF",
+        Array("DLS ".utf8) + chunk("colh", little(1, 4)) + list("lins", instrument)
+          + chunk("ptbl", little(8, 4) + little(1, 4) + little(0, 4)) + list("wvpl", wave) + title))
+  }
+
   /// Writes the SoundFont to a folder, and returns its path.
   package func write(to folder: URL, _ name: String = "tiny.sf2") throws -> String {
     let file = folder.appendingPathComponent(name)

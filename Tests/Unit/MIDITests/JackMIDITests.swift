@@ -225,13 +225,10 @@ final class Heard: Sendable {
     _ = keys
     expectTrue(waits { changes.withLock { $0.filter { $0 == "setup" }.count } >= 3 })
     let all = changes.withLock { $0 }
-    expectEqual(
-      Array(all.prefix(5)),
-      [
-        "added keys to none", "added keys to keys", "added out to keys", "added in to keys",
-        "setup",
-      ]
-      .map { $0 })
+    // Its ports may appear one after another.
+    let added = all.prefix { !$0.hasPrefix("removed") }.filter { $0 != "setup" }
+    expectEqual(added.prefix(2), ["added keys to none", "added keys to keys"])
+    expectEqual(Set(added.dropFirst(2)), ["added in to keys", "added out to keys"])
     expectTrue(all.contains("removed out from keys"))
   }
 

@@ -70,6 +70,21 @@ import Testing
     try expectEqual(rig.gains(), [Self.half])
   }
 
+  /// A plugin is learned for by its place in the chain as it was made.
+  @Test func learningFindsAPluginThatWasMoved() throws {
+    let rig = try Rig([0, Self.half])
+    let target = MIDITarget("gain", low: -20, high: 20)
+    try rig.chain.move(from: 0, to: 1)
+    try rig.chain.insert(PluginChoice(uri: Self.amp, values: ["gain": 3]), at: 0)
+    try expectEqual(rig.gains(), [3, Self.half, 0])
+    try rig.chain.learn(target, ofPlugin: 0) { _ in }
+    expectEqual(rig.chain.stages.map { $0[0].learning != nil }, [false, false, true])
+    try rig.chain.remove(at: 2)
+    #expect(throws: HostError.self) { try rig.chain.learn(target, ofPlugin: 0) { _ in } }
+    try rig.chain.learn(target, ofPlugin: 1) { _ in }
+    expectEqual(rig.chain.stages.map { $0[0].learning != nil }, [false, true])
+  }
+
   /// A plugin that cannot be made leaves the chain as it was.
   @Test func anInsertionThatFailsChangesNothing() throws {
     let rig = try Rig([Self.half])

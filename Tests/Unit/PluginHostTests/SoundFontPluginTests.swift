@@ -192,10 +192,15 @@ import Testing
   }
 
   /// Notes, programs, banks, bends, controllers and exclusive messages, with 64 voices and effects.
-  @Test(.disabled(if: isSanitized, "a sanitizer defines malloc itself"))
-  func aCycleNeitherAllocatesNorLocksNorCallsTheSystem() throws {
+  @Test(
+    .disabled(if: isSanitized, "a sanitizer defines malloc itself"), arguments: [false, true])
+  func aCycleNeitherAllocatesNorLocksNorCallsTheSystem(isDLS: Bool) throws {
     try require(cue_probe_works())
-    let instance = try plugin(generalMIDI, ["reverb": 1, "chorus": 1])
+    let folder = try makeTemporaryFolder()
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let dls = folder.appendingPathComponent("tiny.dls")
+    try TinySoundFont.sine.dls.write(to: dls)
+    let instance = try plugin(isDLS ? dls.path : generalMIDI, ["reverb": 1, "chorus": 1])
     let run = HandRun(instance)
     var events: [TimedEvent] = []
     for i in 0..<600 {

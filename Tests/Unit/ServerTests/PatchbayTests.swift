@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -79,5 +80,21 @@ import Testing
     var patience: Double?
     let made = book.take(&patience) { _ in true }
     expectEqual(made.map(\.memory), [.lasting, .whileOtherRuns, .present])
+  }
+
+  /// A port that was gone for a moment was not disconnected by anybody, even if it appears much later: JACK tells that when its
+  /// client is activated.
+  @Test func aPortThatWasGoneIsConnectedAgain() {
+    var book = ConnectionBook()
+    var patience: Double?
+    for wasMissing in [false, true] {
+      book.note("a", isConnectedTo: [ConnectionBook.Other(name: "keys:out")])
+      _ = book.take(&patience) { _ in true }
+      book.note("a", isConnectedTo: [])
+      expectTrue(book.take(&patience) { _ in !wasMissing }.isEmpty)
+      usleep(150_000)
+      let ended = book.take(&patience) { _ in true }
+      expectEqual(ended.map(\.kind), [wasMissing ? .interrupted : .ended])
+    }
   }
 }

@@ -231,7 +231,10 @@ public func AudioUnitSetParameter(
 ) -> OSStatus {
   guard let unit = unsafe enter(inUnit) else { return noSuchUnit }
   var status: OSStatus
-  if inBufferOffsetInFrames == 0 {
+  if inScope == kAudioUnitScope_Group, unsafe !unit.pointee.isForeign() {
+    status = unsafe send(
+      group: inID, inElement, inValue, offset: Int(inBufferOffsetInFrames), to: unit)
+  } else if inBufferOffsetInFrames == 0 {
     status = unsafe unit.pointee.setParameter(
       inID, scope: inScope, element: inElement, to: inValue)
   } else {

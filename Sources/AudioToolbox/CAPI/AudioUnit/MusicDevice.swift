@@ -24,6 +24,32 @@ public func MusicDeviceMIDIEvent(
   return status
 }
 
+/// Sends a parameter of the group scope to a unit, as a message of a MIDI channel. Real-time safe.
+@_noLocks func send(
+  group id: AudioUnitParameterID, _ channel: UInt32, _ value: Float, offset: Int,
+  to unit: UnsafeMutablePointer<RenderUnit>
+) -> OSStatus {
+  guard channel < 16, value.isFinite else { return RenderError.badArgument }
+  let data = UInt8(min(max(value, 0), 127))
+  var message: (UInt8, UInt8, UInt8)
+  var count = 3
+  switch id {
+  case 0..<128: message = (0xB0, UInt8(id), data)
+  case kAUGroupParameterID_ChannelPressure:
+    message = (0xD0, data, 0)
+    count = 2
+  case kAUGroupParameterID_PitchBend:
+    let bend = UInt16(min(max(value, -8192), 8191) + 8192)
+    message = (0xE0, UInt8(bend & 0x7F), UInt8(bend >> 7))
+  case kAUGroupParameterID_KeyPressure_FirstKey...kAUGroupParameterID_KeyPressure_LastKey:
+    message = (0xA0, UInt8(id & 0x7F), data)
+  default: return RenderError.invalidParameter
+  }
+  message.0 |= UInt8(channel)
+  let sent = unsafe unit.pointee.send(&message, count: count, offset: offset)
+  return sent == RenderError.unsupported ? RenderError.invalidScope : sent
+}
+
 /// Sends a system exclusive message to a unit. Real-time safe.
 @c @implementation @_noLocks
 public func MusicDeviceSysEx(

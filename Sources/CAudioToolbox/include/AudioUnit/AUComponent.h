@@ -129,7 +129,9 @@ CF_ENUM(UInt32) {
 CF_ENUM(AudioUnitScope) {
   kAudioUnitScope_Global = 0,
   kAudioUnitScope_Input = 1,
-  kAudioUnitScope_Output = 2
+  kAudioUnitScope_Output = 2,
+  /// The MIDI channels of an instrument, as elements: AudioUnitSetParameter sends kAUGroupParameterID_….
+  kAudioUnitScope_Group = 3
 };
 
 typedef CF_OPTIONS(UInt32, AudioUnitRenderActionFlags){

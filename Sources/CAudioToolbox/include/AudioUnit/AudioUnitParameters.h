@@ -265,6 +265,34 @@ CF_ENUM(AudioUnitParameterID) {
   kMusicDeviceParam_ReverbVolume = 2
 };
 
+/// Parameters of kAudioUnitScope_Group, which send a MIDI message to the channel of the element: 0 to 127 are the
+/// controllers of these numbers. They can be set, and not read.
+CF_ENUM(AudioUnitParameterID) {
+  kAUGroupParameterID_ModWheel = 1,
+  kAUGroupParameterID_Foot = 4,
+  kAUGroupParameterID_DataEntry = 6,
+  kAUGroupParameterID_Volume = 7,
+  kAUGroupParameterID_Pan = 10,
+  kAUGroupParameterID_Expression = 11,
+  kAUGroupParameterID_ModWheel_LSB = 33,
+  kAUGroupParameterID_Foot_LSB = 36,
+  kAUGroupParameterID_DataEntry_LSB = 38,
+  kAUGroupParameterID_Volume_LSB = 39,
+  kAUGroupParameterID_Pan_LSB = 42,
+  kAUGroupParameterID_Expression_LSB = 43,
+  kAUGroupParameterID_Sustain = 64,
+  kAUGroupParameterID_Sostenuto = 66,
+  kAUGroupParameterID_AllSoundOff = 120,
+  kAUGroupParameterID_ResetAllControllers = 121,
+  kAUGroupParameterID_AllNotesOff = 123,
+  kAUGroupParameterID_ChannelPressure = 0xD0,
+  /// -8,192 to 8,191.
+  kAUGroupParameterID_PitchBend = 0xE0,
+  /// The pressure of key 0, and that of key 127.
+  kAUGroupParameterID_KeyPressure_FirstKey = 256,
+  kAUGroupParameterID_KeyPressure_LastKey = 383
+};
+
 CF_ENUM(AudioUnitParameterID) {
   /// dB, -90 to 12, at first 0.
   kAUSamplerParam_Gain = 900,

@@ -6,8 +6,17 @@ struct ConnectionBook {
   private(set) var version = 0
   private var connections: [String: [Other]] = [:]
   private var changes: [ConnectionChange] = []
-  /// Connections that ended, with the host time in nanoseconds at which that was noticed.
-  private var ended: [(port: String, other: Other, at: UInt64)] = []
+  private struct Ended {
+    let port: String
+    let other: Other
+    /// Host time in nanoseconds at which the end was noticed.
+    let at: UInt64
+    /// Whether the other port has been missing since. It may be back before it is told that it has appeared: JACK tells
+    /// that when its client is activated.
+    var wasMissing = false
+  }
+  /// Connections that ended.
+  private var ended: [Ended] = []
 
   /// Ports that this client is about to remove: the end of their connections is no change.
   private var leaving: Set<String> = []
@@ -143,7 +152,7 @@ struct ConnectionBook {
       }
       changes.append(change)
     }
-    for other in gone { ended.append((port, other, HostTime.now)) }
+    for other in gone { ended.append(Ended(port: port, other: other, at: HostTime.now)) }
   }
 
   /// Removes and returns the changes that are certain.
@@ -159,6 +168,9 @@ struct ConnectionBook {
   ) -> [ConnectionChange] {
     defer { changes = [] }
     let now = HostTime.now
+    for index in ended.indices where !ended[index].wasMissing {
+      ended[index].wasMissing = !exists(ended[index].other.name)
+    }
     for change in ended where now >= change.at + Self.timeToJudge {
       let (port, old) = (change.port, change.other)
       // A port has its new name before JACK reports that.
@@ -169,14 +181,15 @@ struct ConnectionBook {
         changes.append(ConnectionChange(kind: kind, port: port, other: other.name))
         continue
       }
-      let isEnded = exists(old.name) && appeared[old.name] == nil
+      let isEnded = !change.wasMissing && appeared[old.name] == nil
       var ended = ConnectionChange(
         kind: isEnded ? .ended : .interrupted, port: port, other: old.name)
       ended.otherHasLeft = !isEnded && !clientExists(String(clientName(of: old.name)))
       changes.append(ended)
     }
     ended.removeAll { now >= $0.at + Self.timeToJudge }
-    if !ended.isEmpty || !watched.isEmpty { patience = min(patience ?? 0.05, 0.05) }
+    let pause = ended.contains { !$0.wasMissing } ? 0.01 : 0.05
+    if !ended.isEmpty || !watched.isEmpty { patience = min(patience ?? pause, pause) }
     return changes
   }
 }

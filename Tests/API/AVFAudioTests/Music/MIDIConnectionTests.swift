@@ -133,6 +133,17 @@ import Testing
     expectTrue(try offline.render(4800)[0].contains { abs($0) > 0.01 })
     engine.connectMIDI(first, to: synth, format: .standard(44_100))
     expectEqual(first.outputFormat(forBus: 0).sampleRate, 44_100)
+    // Without a format of its own, a source has that of its destination, and follows its changes.
+    for rate in [32_000, 48_000.0] {
+      let other = Scale.instrument()
+      engine.attach(other)
+      engine.connect(other, to: engine.mainMixerNode, format: .standard(rate))
+      engine.connectMIDI(first, to: other, format: nil)
+      expectEqual(first.outputFormat(forBus: 0).sampleRate, rate)
+      engine.connect(other, to: engine.mainMixerNode, format: .standard(44_100))
+      expectEqual(first.outputFormat(forBus: 0).sampleRate, 44_100)
+      engine.detach(other)
+    }
     engine.disconnectMIDI(first, from: [synth])
     engine.connectMIDI(first, to: synth, format: nil, block: nil)
     engine.disconnectMIDIOutput(first)

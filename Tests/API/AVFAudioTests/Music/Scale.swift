@@ -16,12 +16,14 @@ enum Scale {
 
   static func beat(_ frame: Int) -> Double { Double(frame) / 24_000 }
 
-  static func add(to track: AVMusicTrack) {
+  /// - Parameter frames: The frames on which the messages of the notes come.
+  static func add(to track: AVMusicTrack, on frames: [Int] = messages.map(\.frame)) {
     for (i, key) in keys.enumerated() {
+      let (begin, end) = (frames[2 * i], frames[2 * i + 1])
       track.addEvent(
         AVMIDINoteEvent(
-          channel: 0, key: UInt32(key), velocity: UInt32(velocity), duration: beat(length)),
-        at: beat(i * step))
+          channel: 0, key: UInt32(key), velocity: UInt32(velocity), duration: beat(end - begin)),
+        at: beat(begin))
     }
   }
 
@@ -55,11 +57,16 @@ enum Scale {
     return sequence
   }
 
+  /// Returns an instrument that plays the default bank.
+  static func instrument() -> AVAudioUnitMIDIInstrument {
+    AVAudioUnitMIDIInstrument(
+      audioComponentDescription: AudioComponentDescription("aumu", "dls "))
+  }
+
   /// Returns an instrument that plays all programs of a SoundFont.
   static func synthesiser(_ font: String) throws -> AVAudioUnitMIDIInstrument {
     try findPlugins()
-    let synth = AVAudioUnitMIDIInstrument(
-      audioComponentDescription: AudioComponentDescription("aumu", "dls "))
+    let synth = instrument()
     try setBank(font, of: synth.audioUnit)
     return synth
   }
@@ -74,14 +81,24 @@ enum Scale {
     expectEqual(status, noErr)
   }
 
-  /// Renders an `AVAudioSequencer` in manual rendering.
-  static func offline(_ font: String) throws -> [[Float]] {
+  /// An engine in manual rendering with an instrument.
+  static func engine(_ font: String) throws -> (OfflineEngine, AVAudioUnitMIDIInstrument) {
     let offline = try OfflineEngine()
     let synth = try synthesiser(font)
     offline.engine.attach(synth)
     offline.engine.connect(synth, to: offline.engine.mainMixerNode, format: .standard())
+    return (offline, synth)
+  }
+
+  /// Renders an `AVAudioSequencer` in manual rendering.
+  ///
+  /// - Parameter messages: The frames on which the messages of the notes come.
+  static func offline(_ font: String, on messages: [Int] = messages.map(\.frame)) throws
+    -> [[Float]]
+  {
+    let (offline, _) = try engine(font)
     let sequencer = AVAudioSequencer(audioEngine: offline.engine)
-    add(to: sequencer.createAndAppendTrack())
+    add(to: sequencer.createAndAppendTrack(), on: messages)
     try sequencer.start()
     return try offline.render(frames)
   }

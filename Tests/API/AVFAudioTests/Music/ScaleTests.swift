@@ -160,6 +160,57 @@ import Testing
     }
   }
 
+  /// Packets with time stamps go to a destination of the program, which gives them to an instrument that it renders, on the
+  /// frames that the time stamps name: the same samples as those of a sequencer with notes on these frames.
+  @Test func packetsAreTheSameToTheSample() throws {
+    let daemon = try JackDaemon(period: 256)
+    let client = try MIDIClient(named: "packets", on: JackServer(named: daemon.name))
+    defer { client.dispose() }
+    let told = Told<(time: MIDITimeStamp, word: UInt32)>()
+    var (destination, port) = (MIDIEndpointRef(), MIDIPortRef())
+    let created = MIDIDestinationCreateWithProtocol(
+      client.reference, "In".cf, ._1_0, &destination
+    ) { list, _ in
+      for packet in list.unsafeSequence() {
+        told.add((packet.pointee.timeStamp, packet.pointee.words.0))
+      }
+    }
+    expectEqual(created, noErr)
+    expectEqual(MIDIOutputPortCreate(client.reference, "Out".cf, &port), noErr)
+    let start = client.device.client.hostTime + 500_000_000
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: 1024, alignment: 8)
+    defer { memory.deallocate() }
+    let list = memory.assumingMemoryBound(to: MIDIPacketList.self)
+    var packet = MIDIPacketListInit(list)
+    for (frame, bytes) in Scale.messages {
+      let time = start + UInt64(frame) * 1_000_000_000 / 48_000
+      packet = MIDIPacketListAdd(list, 1024, packet, time, bytes.count, bytes)
+    }
+    expectEqual(MIDISend(port, destination, list), noErr)
+    expectTrue(waits { told.all.count == 16 })
+    let first = try require(told.all.first).time
+    let frames = told.all.map { Int((Double($0.time - first) * 48_000 / 1e9).rounded()) }
+
+    let (offline, synth) = try Scale.engine(generalMIDI)
+    var sound: [[Float]] = [[], []]
+    func render(upTo frame: Int) throws {
+      for (channel, samples) in try offline.render(frame - sound[0].count).enumerated() {
+        sound[channel] += samples
+      }
+    }
+    for (frame, word) in zip(frames, told.all.map(\.word)) {
+      try render(upTo: frame)
+      var list = MIDIEventList()
+      list.protocol = ._1_0
+      list.numPackets = 1
+      (list.packet.wordCount, list.packet.words.0) = (1, word)
+      expectEqual(MusicDeviceMIDIEventList(synth.audioUnit, 0, &list), noErr)
+    }
+    try render(upTo: Scale.frames)
+    expectTrue(sound[0].contains { abs($0) > 0.01 })
+    expectTrue(try sound == Scale.offline(generalMIDI, on: frames))
+  }
+
   /// Packets with time stamps go to the command's instrument, and to another program that notes their frames: on a busy
   /// machine these are not as far from each other as the times. The sound follows in FluidSynth's next block.
   @Test func packetsOfCoreMIDIPlayOnTheirFrames() throws {

@@ -76,6 +76,29 @@ import Testing
     }
   }
 
+  /// FluidSynth reads DLS files by libinstpatch, to which Debian links it.
+  @Test func aDLSFileSoundsAsASoundFont() throws {
+    try withTemporaryFolder { folder in
+      let (sampler, offline) = try sampler()
+      func sound(_ path: String) throws -> [Float] {
+        try sampler.loadInstrument(at: URL(fileURLWithPath: path))
+        _ = try offline.render(96_000)
+        return try note(62, sampler, offline)[0]
+      }
+      let font = try sound(TinySoundFont.sine.write(to: folder))
+      let file = folder.appendingPathComponent("tiny.dls")
+      try TinySoundFont.sine.dls.write(to: file)
+      let dls = try sound(file.path)
+      expectTrue(peak(font) > 0.01)
+      let difference = peak(zip(font, dls).map { $0 - $1 })
+      expectTrue(difference < 1e-4, "\(difference)")
+      // A file that is cut off names itself.
+      try TinySoundFont.sine.dls.dropLast(40).write(to: file)
+      let error = #expect(throws: NSError.self) { try sampler.loadInstrument(at: file) }
+      expectTrue(error?.localizedDescription.contains("tiny.dls") == true, "\(error as Any)")
+    }
+  }
+
   @Test func gainPanAndTuning() throws {
     try withTemporaryFolder { folder in
       let (sampler, offline) = try sampler()
@@ -256,6 +279,21 @@ import Testing
       let sound = try render(unit, 2048)
       // The effects have a tiny offset of their own.
       expectEqual(sound.firstIndex { abs($0) > 1e-6 }, 101)
+      // A parameter of a group is a controller of its channel.
+      func setGroup(_ id: AudioUnitParameterID, _ value: Float, channel: UInt32 = 0) -> OSStatus {
+        AudioUnitSetParameter(unit, id, kAudioUnitScope_Group, channel, value, 0)
+      }
+      func last() throws -> Float { try require(render(unit, 24_000).last).magnitude }
+      let loud = try last()
+      expectEqual(setGroup(kAUGroupParameterID_Volume, 0, channel: 1), noErr)
+      expectTrue(try abs(last() - loud) < loud / 100)
+      expectEqual(setGroup(kAUGroupParameterID_Volume, 0), noErr)
+      expectTrue(try last() < loud / 100)
+      expectEqual(setGroup(kAUGroupParameterID_Volume, 100), noErr)
+      expectTrue(try abs(last() - loud) < loud / 100)
+      expectEqual(setGroup(kAUGroupParameterID_PitchBend, 0), noErr)
+      expectEqual(setGroup(500, 0), kAudioUnitErr_InvalidParameter)
+      expectEqual(setGroup(kAUGroupParameterID_Volume, 0, channel: 16), -50)
       // Effects off and on.
       var isOn: UInt32 = 7
       expectEqual(get(unit, kMusicDeviceProperty_UsesInternalReverb, &isOn), noErr)

@@ -72,6 +72,46 @@ import Testing
     }
   }
 
+  /// The time for which a server was away is no time of playing.
+  @Test func aPauseAfterARestartGoesOnWhereItWas() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("long.wav", in: folder, channels: 1, frames: 1_440_000)
+      let server = try JackDaemon(period: 1024)
+      var watch: CaptureClient? = try CaptureClient(
+        on: server, channels: 1, capacity: server.rate)
+      try require(watch?.channels == 1)
+      let terminal = try start(
+        ["play", file.path, "--connect", "capture", "--server", server.name])
+      try terminal.wait(for: " 0:01/")
+      server.kill()
+      try terminal.wait(for: "went away")
+      // A client of the killed server must be closed before the next one runs.
+      watch = nil
+      usleep(3_000_000)
+      try server.start()
+      try terminal.wait(for: "playing goes on")
+      let capture = try CaptureClient(on: server, channels: 1, capacity: 60 * server.rate)
+      capture.arm()
+      try terminal.wait("sound") { capture.samples(channel: 0).contains { $0 != 0 } }
+      try waitForFrames(capture, 8192)
+      terminal.type(" ")
+      try terminal.wait(for: "paused")
+      try waitForFrames(capture, 8192)
+      let silent = capture.capturedFrames
+      terminal.type(" ")
+      try terminal.wait("going on") { capture.samples(channel: 0)[silent...].contains { $0 != 0 } }
+      try waitForFrames(capture, 8192)
+      let heard = capture.samples(channel: 0)
+      let last = try require(heard[..<silent].lastIndex { $0 != 0 })
+      let before = try require(position(of: heard[(last - 63)...last], in: file.samples[0]))
+      let again = try require(heard[silent...].firstIndex { $0 != 0 })
+      let after = try require(position(of: heard[again...], in: file.samples[0]))
+      expectTrue(abs(after - before) < 24_000, "from \(before) to \(after)")
+      terminal.type("q")
+      expectEqual(terminal.wait(seconds: 30), 0)
+    }
+  }
+
   @Test func theFilesOfASequenceAreSteppedThrough() throws {
     try withTemporaryFolder { folder in
       let files = try (1...3).map {

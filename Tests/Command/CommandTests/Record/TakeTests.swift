@@ -109,6 +109,8 @@ import Testing
     (["take.wav", "--stop-on-silence", "-60dB"], "--stop-on-silence"),
     (["take.wav", "--stop-on-silence", "6dB,2"], "--stop-on-silence"),
     (["take.wav", "--on-close", "rm 'x"], "--on-close"),
+    (["take.wav", "--on-open", "nothing-here x"], "--on-open: there is no program “nothing-here”"),
+    (["take.wav", "--on-close", "/nowhere {}"], "--on-close: there is no program “/nowhere”"),
     (["take.wav", "--remote-host", "any", "--no-remote"], "exclude each other"),
     (["-", "--channels-apart"], "a pipe takes one"),
     (["a.mid", "--gain", "2"], "not for MIDI files"),

@@ -103,6 +103,30 @@ final class RecordingTarget: RemoteTarget {
     expectEqual(target.calls, [])
   }
 
+  /// A flood is bounded: what is too much is refused, and later messages are taken again.
+  @Test func messagesThatAreTooManyAreDropped() throws {
+    let work = RemoteWork()
+    target.content.withLock { $0.work = work }
+    var remote = RemoteMessages(target)
+    let most = RemoteMessages.mostPending
+    for _ in 0..<most { try expectEqual(ask(&remote, OSCMessage("/cuejack/start")), []) }
+    func expectDropped() throws {
+      let answers = try ask(&remote, OSCMessage("/cuejack/start"))
+      expectEqual(answers.first?.address, "/cuejack/error")
+      expectTrue(answers.first?.arguments.last?.text?.contains("dropped") == true, "\(answers)")
+    }
+    try expectDropped()
+    // The work of a program that has gone counts.
+    remote.forget(peer)
+    try expectDropped()
+    expectEqual(target.calls.count, most)
+    work.end(.success(["done"]))
+    // Nobody is told.
+    expectTrue(remote.tick(now: 0).answers.isEmpty)
+    try expectEqual(
+      ask(&remote, OSCMessage("/cuejack/start")).map(\.address), ["/cuejack/remark"])
+  }
+
   /// A pattern that matches values performs nothing, and none saves or quits.
   @Test(arguments: [
     ("/cuejack/*", ["title", "count", "frames", "load", "peaks"], []),

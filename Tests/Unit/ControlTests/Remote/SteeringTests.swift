@@ -288,6 +288,22 @@ import Testing
     expectTrue(result.status == 0 && result.errors == "", "\(result)")
   }
 
+  /// An id means the same plugin behind an edit of the chain in the same command.
+  @Test func idsFollowTheChainWithinACommand() throws {
+    let stage = try Stage()
+    let plugins = [-6, -3, 0].flatMap { ["--plugin", "eg-amp:gain=\($0)"] }
+    let effect = try stage.start("fx", plugins + ["--no-connect"], client: "cuejack-fx")
+    let result = try stage.cuejack(
+      "set", "cuejack-fx", "remove/eg-amp", "plugins/eg-amp-2/gain=5", "place/eg-amp-3=1",
+      "plugins/eg-amp-3/gain=7")
+    expectTrue(result.status == 0 && result.errors == "", "\(result)")
+    try expectEqual(
+      stage.cuejack("osc", "cuejack-fx", "plugins/*/gain").output,
+      "/cuejack/plugins/1/gain 7.0\n/cuejack/plugins/2/gain 5.0\n")
+    effect.send(signal: SIGTERM)
+    try expectEqual(effect.result().status, 0)
+  }
+
   /// The lines of docs/command.md for what runs.
   @Test func theCommandsOfThePageWork() throws {
     let stage = try Stage()

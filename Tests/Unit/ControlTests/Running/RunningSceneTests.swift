@@ -71,6 +71,32 @@ import Testing
     }
   }
 
+  /// Of messages that come together, one that is refused does not take the others with it.
+  @Test func aRefusedMovementLeavesTheOthers() throws {
+    try withTemporaryFolder { folder in
+      let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 48000)
+      let jack = try JackDaemon(rate: 48000, period: 256)
+      let capture = try CaptureClient(on: jack, channels: 1, capacity: 48000)
+      let keys = try Keys(on: jack)
+      var document = try document(a)
+      document.controllers = try [("cc7", "tracks[a].pan"), ("cc8", "tracks[b].gain")].map {
+        SessionMapping(try require(SessionController($0)), to: $1)
+      }
+      document.controllers[1].low = -60
+      document.controllers[1].high = 0
+      let running = try openSession(document, in: folder, on: jack)
+      defer { running.end() }
+      try capture.connect("keys:out", to: "session:midi_in")
+      let soon = capture.cycleFrame &+ 4800
+      try keys.play([
+        Keys.Message(soon, [0xB0, 7, 127]), Keys.Message(soon &+ 1, [0xB0, 8, 0]),
+      ])
+      try wait(for: "the other gain") { running.engine?.document.tracks[1].volume == -60 }
+      // A track with one port has no balance until the session is run again.
+      expectEqual(running.engine?.document.tracks[0].pan, 0)
+    }
+  }
+
   @Test func scenesAreStoredSavedAndAddressed() throws {
     try withTemporaryFolder { folder in
       let a = try WaveFile("a.wav", in: folder, channels: 1, frames: 4800)
