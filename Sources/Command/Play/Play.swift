@@ -148,6 +148,8 @@ struct Play: ParsableCommand {
 
   @OptionGroup var remote: RemoteOptions
 
+  @OptionGroup var media: MediaOptions
+
   @OptionGroup var rendering: RenderOptions
 
   @Option(
@@ -250,6 +252,7 @@ struct Play: ParsableCommand {
         ("--at", client.at != nil), ("--transport", transport),
         ("--server", client.server.name != nil),
         ("--connect", !client.connect.isEmpty), ("--no-connect", client.noConnect),
+        ("--no-mpris", !media.isWanted),
       ] + (remote.given.map { [($0, true)] } ?? [])
     for (option, isGiven) in playsOnly where isGiven {
       try check(
