@@ -80,6 +80,7 @@ let package = Package(
     .systemLibrary(name: "CGlibc"),
     .systemLibrary(name: "CLibdispatch"),
     .systemLibrary(name: "CJack", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
+    .target(name: "CBus", cSettings: [.treatAllWarnings(as: .error), .unsafeFlags(dwarf4)]),
     .target(name: "CCairo", cSettings: [.treatAllWarnings(as: .error), .unsafeFlags(dwarf4)]),
     .target(name: "CFFmpeg", cSettings: [.treatAllWarnings(as: .error), .unsafeFlags(dwarf4)]),
     .systemLibrary(
@@ -202,8 +203,8 @@ let package = Package(
     .target(
       name: "Control",
       dependencies: [
-        "AudioQueue", "CLiblo", "Graph", "PluginHost", "Server", "Sessions", "System", "Timeline",
-        .product(name: "Logging", package: "swift-log"),
+        "AudioQueue", "CBus", "CLiblo", "Graph", "PluginHost", "Server", "Sessions", "System",
+        "Timeline", .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: strict),
     .target(
       name: "Command",

@@ -111,6 +111,32 @@ reading() {
 	$5}"
 }
 
+# file_parameter NAME COMMENT: the parameter for a plugin's file, and the features that loading it needs.
+file_parameter() {
+  cat >> "$data" <<TTL
+<$base#file>
+	a lv2:Parameter ;
+	rdfs:label "$1" ;
+	rdfs:comment "$2" ;
+	rdfs:range atom:Path .
+
+<$uri>
+	lv2:requiredFeature urid:map ;
+	lv2:optionalFeature work:schedule, log:log, state:mapPath ;
+	lv2:extensionData state:interface, work:interface ;
+	patch:writable <$base#file> .
+
+TTL
+}
+
+# event_ports TYPES: the ports for events, of these types, and for the answers to them.
+event_ports() {
+  port "lv2:InputPort, atom:AtomPort" in "Events" \
+    "atom:bufferType atom:Sequence ; atom:supports $1 ; lv2:designation lv2:control ; rsz:minimumSize 65536"
+  port "lv2:OutputPort, atom:AtomPort" notify "Answers" \
+    "atom:bufferType atom:Sequence ; atom:supports patch:Message ; lv2:designation lv2:control ; rsz:minimumSize 8192"
+}
+
 enabled() {
   control enabled "Enabled" 1 0 1 "lv2:designation lv2:enabled ; lv2:portProperty lv2:toggled"
 }

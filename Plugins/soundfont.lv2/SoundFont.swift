@@ -1,13 +1,16 @@
+import CFile
 import CPlugin
 import CSoundFont
 
-/// A synthesizer that plays MIDI with a SoundFont. The host never makes two calls at once, except for
-/// those of the worker and of `save`, which use the mailbox only.
+/// A synthesizer that plays MIDI with a SoundFont.
 ///
 /// FluidSynth renders blocks of 64 frames. A message takes effect with the next block: up to 63 frames
 /// late. While the synthesizer is silent, a note begins a new block, and so begins on its frame.
 @safe
-struct SoundFont: ~Copyable {
+struct SoundFont: FilePlugin, ~Copyable {
+  static var uri: StaticString { "urn:cuejack:plugins:soundfont" }
+  /// FluidSynth's limits.
+  static var rates: ClosedRange<Double> { 8000...96_000 }
   /// Ports before the controls: two outputs and two for events.
   static var otherPorts: Int { 4 }
   private static var controlInputs: Int { 20 }
@@ -15,22 +18,16 @@ struct SoundFont: ~Copyable {
   /// Peak of a block that counts as silence: -140 dB.
   private static var silence: Float { 1e-7 }
 
-  let mailbox: UnsafeMutablePointer<cue_mailbox>
-  private var urids: cue_urids
-  private let schedule: UnsafePointer<LV2_Worker_Schedule>?
-  private var forge: LV2_Atom_Forge
+  private(set) var file: PluginFile
   private var controls = Controls()
   /// The values that the synthesizer has been given; NaN for none.
   private var applied = InlineArray<20, Double>(repeating: .nan)
   private var outputs = unsafe InlineArray<2, UnsafeMutablePointer<Float>?>(repeating: nil)
   private var events: UnsafePointer<LV2_Atom_Sequence>?
-  private var notify: UnsafeMutablePointer<LV2_Atom_Sequence>?
 
   private var bank: UnsafeMutablePointer<cue_bank>?
   /// Whether the SoundFont of the state was loaded, or could not be.
   private var hasLoaded = false
-  /// A bank that the worker has to free.
-  private var retired: UnsafeMutablePointer<cue_bank>?
   /// Whether the bank has the program of the controls.
   private var hasProgram = true
   private var numbers = ParameterNumbers()
@@ -50,26 +47,23 @@ struct SoundFont: ~Copyable {
   private let fadeFrames: Int
   private var isFresh = true
 
-  /// Returns nil if there is no memory.
   init?(
     rate: Double, map: UnsafeMutablePointer<LV2_URID_Map>,
     schedule: UnsafePointer<LV2_Worker_Schedule>?, log: UnsafeMutablePointer<LV2_Log_Log>?
   ) {
-    guard let mailbox = unsafe cue_mailbox_new(rate, map, log) else { return nil }
-    unsafe self.mailbox = unsafe mailbox
-    urids = unsafe mailbox.pointee.urids
-    unsafe self.schedule = unsafe schedule
-    unsafe forge = unsafe LV2_Atom_Forge()
-    unsafe lv2_atom_forge_init(&forge, map)
+    guard
+      let file = unsafe PluginFile(
+        "urn:cuejack:plugins:soundfont#file", rate: rate, map: map, schedule: schedule, log: log)
+    else { return nil }
+    self.file = file
     pause = Int(rate / 4)
     quiet = pause
     fadeFrames = Int(max(1, rate * 0.02))
   }
 
   func release() {
-    unsafe cue_bank_free(bank)
-    unsafe cue_bank_free(retired)
-    unsafe cue_mailbox_free(mailbox)
+    unsafe cue_unload(bank)
+    file.release()
   }
 
   mutating func connect(_ port: Int, to memory: UnsafeMutableRawPointer?) {
@@ -79,7 +73,7 @@ struct SoundFont: ~Copyable {
       unsafe events = memory.map {
         unsafe UnsafePointer($0.assumingMemoryBound(to: LV2_Atom_Sequence.self))
       }
-    case 3: unsafe notify = memory?.assumingMemoryBound(to: LV2_Atom_Sequence.self)
+    case 3: unsafe file.connect(notify: memory)
     case Self.otherPorts..<Self.otherPorts + Controls.capacity:
       unsafe controls.connect(
         port - Self.otherPorts, to: memory?.assumingMemoryBound(to: Float.self))
@@ -99,10 +93,9 @@ struct SoundFont: ~Copyable {
     start()
   }
 
-  /// Takes the SoundFont with a path, or the default one if the path is empty. The plugin does not run.
   mutating func restore(_ path: UnsafePointer<CChar>) {
-    unsafe cue_mailbox_want(mailbox, path)
-    unsafe cue_bank_free(bank)
+    unsafe cue_mailbox_want(file.mailbox, path)
+    unsafe cue_unload(bank)
     unsafe bank = nil
     load()
     start()
@@ -110,9 +103,7 @@ struct SoundFont: ~Copyable {
 
   private mutating func load() {
     hasLoaded = true
-    let loaded = unsafe loadWanted(mailbox, polyphony: Int32(polyphony))
-    unsafe bank = unsafe loaded.bank
-    unsafe mailbox.pointee.status = unsafe loaded.status
+    unsafe bank = unsafe Self.bank(file.load(else: findSoundFont(), settings))
   }
 
   private mutating func start() {
@@ -129,18 +120,25 @@ struct SoundFont: ~Copyable {
     for i in applied.indices { applied[i] = .nan }
   }
 
+  private static func bank(_ content: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<cue_bank>? {
+    unsafe content?.assumingMemoryBound(to: cue_bank.self)
+  }
+
   private var polyphony: Int {
     mutating get { Int(controls.value(3, from: 1, to: 1024, else: 256)) }
   }
 
+  private var settings: cue_settings {
+    mutating get { cue_settings(first: Float(polyphony), second: 0) }
+  }
+
   /// Puts the worker's bank in the place of the present one once that has faded out.
   private mutating func exchange() {
-    guard let incoming = unsafe mailbox.pointee.incoming, unsafe retired == nil,
-      !gains.0.isMoving, !gains.1.isMoving
+    guard !gains.0.isMoving, !gains.1.isMoving,
+      let incoming = unsafe Self.bank(file.takeIncoming())
     else { return }
-    unsafe mailbox.pointee.incoming = nil
     if let old = unsafe bank { unsafe copyChannels(from: old, to: incoming) }
-    unsafe retired = unsafe bank
+    unsafe file.retire(bank)
     unsafe bank = unsafe incoming
     used = Self.blockFrames
     quiet = pause
@@ -194,7 +192,7 @@ struct SoundFont: ~Copyable {
   }
 
   private mutating func update(in frames: Int) {
-    let isEnabled = unsafe mailbox.pointee.incoming == nil && controls.isOn(0, else: true)
+    let isEnabled = !file.hasIncoming && controls.isOn(0, else: true)
     let decibels = controls.value(1, from: -80, to: 20, else: -13.9794)
     let gain = isEnabled && decibels > -80 ? cue_rt_amplitude(decibels) : 0
     let pan = controls.value(2, from: -1, to: 1, else: 0)
@@ -267,7 +265,7 @@ struct SoundFont: ~Copyable {
 
   mutating func run(_ frames: Int) {
     askWorker()
-    if unsafe controls.read(Self.controlInputs) || isFresh || mailbox.pointee.incoming != nil {
+    if controls.read(Self.controlInputs) || isFresh || file.hasIncoming {
       update(in: isFresh ? 0 : fadeFrames)
     }
     if frames > 0 { isFresh = false }
@@ -279,50 +277,34 @@ struct SoundFont: ~Copyable {
         let frame = unsafe min(max(done, Int(event.pointee.time.frames)), frames)
         render(done, frame)
         done = frame
-        if unsafe event.pointee.body.type == urids.midi {
+        if unsafe event.pointee.body.type == file.urids.midi {
           unsafe play(cue_rt_bytes(event), Int(event.pointee.body.size))
-        } else if let path = unsafe cue_rt_path(event, &urids) {
-          unsafe request(path)
-        } else if unsafe cue_rt_asks(event, &urids) {
+        } else if let path = unsafe file.path(in: event) {
+          unsafe file.request(path, settings)
+        } else if unsafe file.asks(event) {
           isAsked = true
         }
         unsafe next = unsafe cue_rt_next(events, event)
       }
     }
     render(done, frames)
-    if let notify = unsafe notify {
-      let path = unsafe isAsked ? bank.flatMap { unsafe cue_rt_path_of($0) } : nil
-      unsafe cue_rt_notify(notify, &forge, &urids, path)
-    }
+    unsafe file.answer(isAsked ? bank.flatMap { unsafe cue_rt_path_of($0) } : nil)
     report()
   }
 
   /// Lets the worker free the old bank, and load the present one anew if the polyphony has changed.
   private mutating func askWorker() {
-    if let old = unsafe retired, unsafe cue_rt_request(schedule, nil, 0, old) {
-      unsafe retired = nil
-    }
-    if let bank = unsafe bank, unsafe Int(bank.pointee.polyphony) != polyphony,
-      unsafe schedule != nil
-    {
-      unsafe request(cue_rt_path_of(bank))
-    }
-  }
-
-  /// Lets the worker load a SoundFont. A request that comes while it loads another one is dropped.
-  private mutating func request(_ path: UnsafePointer<CChar>) {
-    if unsafe mailbox.pointee.is_loading || mailbox.pointee.incoming != nil { return }
-    unsafe mailbox.pointee.is_loading = true
-    if unsafe !cue_rt_request(schedule, path, Int32(polyphony), nil) {
-      unsafe mailbox.pointee.is_loading = false
+    file.askWorker()
+    if let bank = unsafe bank, unsafe Int(bank.pointee.polyphony) != polyphony, file.canLoad {
+      unsafe file.request(cue_rt_path_of(bank), settings)
     }
   }
 
   private mutating func report() {
-    let status = unsafe mailbox.pointee.status
-    let isMissing = status == CUE_BANK_LOADED && !hasProgram
+    let isMissing = file.status == Int(CUE_BANK_LOADED.rawValue) && !hasProgram
     controls.write(
-      Double((isMissing ? CUE_BANK_NO_PROGRAM : status).rawValue), to: Self.controlInputs)
+      isMissing ? Double(CUE_BANK_NO_PROGRAM.rawValue) : Double(file.status),
+      to: Self.controlInputs)
     controls.write(Double(voices), to: Self.controlInputs + 1)
   }
 
@@ -480,19 +462,6 @@ struct SoundFont: ~Copyable {
   }
 }
 
-/// Loads the SoundFont that an instance wants, or the default one.
-func loadWanted(_ mailbox: UnsafeMutablePointer<cue_mailbox>, polyphony: Int32) -> cue_loaded {
-  var path = InlineArray<4096, CChar>(repeating: 0)
-  return unsafe withUnsafeMutableBytes(of: &path) { bytes in
-    let wanted = unsafe bytes.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: CChar.self)
-    unsafe cue_mailbox_wanted(mailbox, wanted)
-    if unsafe wanted.pointee == 0, let usual = unsafe findSoundFont() {
-      return unsafe cue_bank_new(mailbox, usual, polyphony)
-    }
-    return unsafe cue_bank_new(mailbox, wanted, polyphony)
-  }
-}
-
 /// The registered parameters that the channels have chosen.
 private struct ParameterNumbers {
   /// The number of each channel; -1 if it is not a registered one.
@@ -511,3 +480,5 @@ private struct ParameterNumbers {
     return false
   }
 }
+
+typealias Bundle = SoundFont

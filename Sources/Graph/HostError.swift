@@ -58,8 +58,8 @@ package enum HostError: Error, Hashable, Codable, Sendable {
   case unsafeState(path: String)
   /// The state could not be written to this folder.
   case unwritableState(folder: String, reason: String)
-  /// A plugin that plays SoundFonts has none; the text says why.
-  case noSoundFont(String)
+  /// A plugin has not loaded its file; the text says why.
+  case fileNotLoaded(String)
   /// The plugin itself could not save its state.
   case notSaved(plugin: String, reason: String)
   /// The validator's process could not be started.
@@ -130,7 +130,7 @@ extension HostError: CustomStringConvertible {
     case .unwritableState(let folder, let reason):
       "the plugin's state cannot be written to \(folder): \(reason)"
     case .notSaved(let plugin, let reason): "<\(plugin)> cannot save its state: \(reason)"
-    case .noSoundFont(let reason): reason
+    case .fileNotLoaded(let reason): reason
     case .noProbe(let path, let reason): "\(path) cannot be run to try plugins: \(reason)"
     case .notIsolated(let plugin, let reason):
       "<\(plugin)> cannot have a process of its own: \(reason)"

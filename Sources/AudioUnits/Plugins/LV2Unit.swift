@@ -332,7 +332,7 @@ package final class LV2Unit: Unit, @unchecked Sendable {
   override package func restore(pluginState text: String) throws(UnitError) {
     try restore { world throws(HostError) in try PluginState(text: text, world: world) }
     if playsSoundFonts {
-      let path = SoundFontPlugin.path(inState: text)
+      let path = PluginFile.path(inState: text)
       host.withLock { $0.soundFont = path.map { SoundFontChoice($0) } }
     }
   }

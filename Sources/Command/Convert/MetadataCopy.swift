@@ -43,7 +43,7 @@ struct MetadataCopy {
       }
       .map { "tag “\($0)”" }
     }
-    lost += old.otherTags.map { "tag “\($0)”" }
+    lost += old.otherTags.keys.sorted().map { "tag “\($0)”" }
     // A picture is looked for only if somebody reads the answer.
     if log.logLevel <= .info, (try? old.artwork) != nil { lost.append("picture") }
   }

@@ -69,6 +69,8 @@ struct FileReport: Encodable {
   /// Bytes of the ID3 tag; absent if there is none.
   let id3TagSize: Int?
   let tags: [String: String]
+  /// The figures of ReplayGain or R128 tags; absent if there are none.
+  let replayGain: ReplayGainReport?
   let markers: [Marker]
   let regions: [Region]
   /// Absent unless they were asked for.
@@ -205,6 +207,7 @@ struct FileReport: Encodable {
     cookieSize = file.cookie.count
     optimized = try file.isOptimized
     tags = try file.tags() ?? [:]
+    replayGain = ReplayGainReport(try file.replayGain())
     chunks = file.chunked?.chunkIDs.map(\.description)
     id3TagSize = try file.id3Tag?.count
     markers = try file.chunked?.markers()?.markers.map(Marker.init) ?? []
@@ -239,6 +242,7 @@ struct FileReport: Encodable {
     if let chunks { rows.append(("chunks", chunks.joined(separator: ", "))) }
     if let id3TagSize { rows.append(("ID3 tag", "\(id3TagSize) bytes")) }
     rows += tags.sorted { $0.key < $1.key }.map { ("tag", "\($0.key): \($0.value)") }
+    if let replayGain { rows += replayGain.rows }
     rows += markers.map { ("marker", words(for: $0)) }
     rows += broadcast?.rows ?? []
     for region in regions {

@@ -135,11 +135,13 @@ extension LiveSession {
     guard let device = pluginClient?.device ?? players[0].queue.runningDevice else { return nil }
     let chain = pluginClient.map { client in client.controls }
     let controls = PlayControls(keys, players, monitor, chain)
+    let media = command.media.isWanted ? PlayMedia(keys, players) : nil
     return CommandRemote(
       command.remote,
       RemoteReport.Origin(
         .play, client: device.client.name, server: device.client.serverName,
-        path: players[0].file.path), awake, layout: { controls.layout }
+        path: players[0].file.path), awake, layout: { controls.layout },
+      media: media.map { media in { (media.state, media.position) } }
     ) { controls.all(on: device) }
   }
 

@@ -140,11 +140,15 @@ struct Play: ParsableCommand {
         """))
   var transport = false
 
+  @OptionGroup var replayGain: ReplayGainOptions
+
   @OptionGroup var client: ClientOptions
 
   @OptionGroup var report: ReportOptions
 
   @OptionGroup var remote: RemoteOptions
+
+  @OptionGroup var media: MediaOptions
 
   @OptionGroup var rendering: RenderOptions
 
@@ -205,7 +209,8 @@ struct Play: ParsableCommand {
 
   func validate() throws {
     try checkOnce(
-      Self.singleOptions + ClientOptions.singleOptions + RemoteOptions.singleOptions,
+      Self.singleOptions + ReplayGainOptions.singleOptions + ClientOptions.singleOptions
+        + RemoteOptions.singleOptions,
       same: ["--gain": "--volume"],
       hint: "; for one file, give it behind the file: take.wav@gain=-6dB")
     try check(
@@ -247,6 +252,7 @@ struct Play: ParsableCommand {
         ("--at", client.at != nil), ("--transport", transport),
         ("--server", client.server.name != nil),
         ("--connect", !client.connect.isEmpty), ("--no-connect", client.noConnect),
+        ("--no-mpris", !media.isWanted),
       ] + (remote.given.map { [($0, true)] } ?? [])
     for (option, isGiven) in playsOnly where isGiven {
       try check(
@@ -295,7 +301,8 @@ struct Play: ParsableCommand {
   private func openAll(_ signals: StopSignals) throws -> [PlayTrack] {
     var opening = TrackOpening(
       settings, isSequence: sequence, isShuffled: shuffle, raw: raw,
-      mayStream: rendering.path == nil, soundFont: soundFont)
+      mayStream: rendering.path == nil, soundFont: soundFont,
+      replayGain: replayGain)
     let tracks = try opening.open(files)
     if let signal = signals.received { throw ExitCode(128 + signal) }
     for track in tracks where clip(ofTrack: 0, track).frames == 0 {

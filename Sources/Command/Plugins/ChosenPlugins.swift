@@ -21,10 +21,10 @@ struct ChosenPlugins {
       var choices: [PluginChoice] = []
       if let soundFont {
         do throws(SoundFontError) { _ = try SoundFontFile(path: soundFont) } catch {
-          throw HostError.noSoundFont("\(error)")
+          throw HostError.fileNotLoaded("\(error)")
         }
         var choice = try PluginChoice(SoundFontPlugin.uri, values: [:], in: world)
-        choice.soundFont = soundFont
+        choice.file = soundFont
         choices.append(choice)
       }
       for option in options { choices.append(try option.choice(in: world)) }

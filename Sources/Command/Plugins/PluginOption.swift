@@ -1,7 +1,10 @@
 import ArgumentParser
+import Codecs
+import Files
 import Glibc
 import Graph
 import PluginHost
+import RealTime
 import Server
 import Sessions
 import System
@@ -13,6 +16,8 @@ struct PluginOption: ExpressibleByArgument {
   /// Everything before the control values.
   let plugin: String
   let values: [String: Float]
+  /// Path of the plugin's file; nil for none.
+  let file: String?
   /// True if the plugin runs in its own process.
   var isIsolated = false
   /// True if that process is not confined.
@@ -32,9 +37,25 @@ struct PluginOption: ExpressibleByArgument {
   /// Returns the plugin among the installed ones, with its settings.
   func choice(in world: World) throws(HostError) -> PluginChoice {
     var choice = try PluginChoice(plugin, values: values, in: world)
+    choice.file = file
+    if let file, choice.uri == ConvolverPlugin.uri { try Self.checkResponse(file) }
     choice.isIsolated = isIsolated
     choice.isTrusted = isTrusted
     return choice
+  }
+
+  /// Checks that a file can be an impulse response.
+  private static func checkResponse(_ path: String) throws(HostError) {
+    do throws(SoundFileError) {
+      let channels = try MediaFiles.openAny(path: path).format.channels
+      if ![1, 2, 4].contains(channels) {
+        throw SoundFileError(
+          .notSupported("it has \(channels) channels, and an impulse response has 1, 2 or 4"),
+          path: path)
+      }
+    } catch {
+      throw .fileNotLoaded("\(error)")
+    }
   }
 
   init?(argument: String) {
@@ -44,13 +65,19 @@ struct PluginOption: ExpressibleByArgument {
     else { return nil }
     plugin = String(parts.1)
     var values: [String: Float] = [:]
+    var file: String?
     for setting in parts.2?.split(separator: ",") ?? [] {
       let sides = setting.split(separator: "=")
-      guard sides.count == 2, let value = Float(withoutDecibels(String(sides[1]))), value.isFinite
-      else { return nil }
+      guard sides.count == 2 else { return nil }
+      if sides[0] == "file" {
+        file = String(sides[1])
+        continue
+      }
+      guard let value = Float(withoutDecibels(String(sides[1]))), value.isFinite else { return nil }
       values[String(sides[0])] = value
     }
     self.values = values
+    self.file = file
   }
 }
 

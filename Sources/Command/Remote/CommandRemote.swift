@@ -9,20 +9,27 @@ final class CommandRemote {
   /// Returns a number that changes with the addresses.
   private let layout: () -> Int
   private var present: (layout: Int, controls: [String: CommandControl])?
+  /// The player on the desktop's bus, and what it shows; nil for none.
+  private let media: (player: MediaPlayer, read: () -> (state: MediaState, position: Double))?
 
   /// Starts remote control, and tells its port.
   ///
   /// - Parameters:
   ///   - awake: Signalled when `serve` has something to do.
   ///   - layout: Returns a number that changes with the addresses.
+  ///   - media: Returns what the desktop shows of a player, and its position; nil for no player.
   ///   - controls: Returns the addresses. If two have one address, the first one counts.
   /// - Returns: Nil if the options want none, or if there is no port.
   init?(
     _ options: RemoteOptions, _ origin: RemoteReport.Origin, _ awake: DispatchSemaphore,
-    layout: @escaping () -> Int = { 0 }, _ controls: @escaping () -> [CommandControl]
+    layout: @escaping () -> Int = { 0 },
+    media: (() -> (state: MediaState, position: Double))? = nil,
+    _ controls: @escaping () -> [CommandControl]
   ) {
     guard let port = options.wantedPort else { return nil }
-    desk = RemoteDesk { awake.signal() }
+    let desk = RemoteDesk { awake.signal() }
+    self.desk = desk
+    self.media = media.map { (MediaPlayer(desk), $0) }
     makeControls = controls
     self.layout = layout
     let reach = options.reach
@@ -76,10 +83,15 @@ final class CommandRemote {
       present = (layout, unique)
     }
     desk.publish(present?.controls.compactMapValues { $0.read() } ?? [:], nodes)
+    if let media {
+      let now = media.read()
+      media.player.update(now.state, position: now.position)
+    }
   }
 
   /// Ends remote control. Messages that wait are refused.
   func end() {
+    media?.player.end()
     desk.end()
     service.end()
   }

@@ -39,6 +39,9 @@ struct GainValue: Equatable, Sendable {
     self.factor = factor
   }
 
+  /// Returns the gain with another factor, at most the largest one.
+  func scaled(by other: Float) -> GainValue { GainValue(factor: min(factor * other, Self.most)) }
+
   /// The gain in decibels.
   var decibels: Double { System.decibels(Double(factor)) ?? -.infinity }
 }

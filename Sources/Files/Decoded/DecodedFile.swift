@@ -31,7 +31,7 @@ final class DecodedFile: ReadOnlyMediaFile {
   private let isEstimated: Bool
   private let storedRoles: [ChannelRole]?
   private let storedTags: [String: String]
-  let otherTags: [String]
+  let otherTags: [String: String]
   private let damage: String?
   /// Protected by `lock`.
   private let source: any DecodedSource
@@ -56,7 +56,7 @@ final class DecodedFile: ReadOnlyMediaFile {
     isEstimated = handle.isEstimated || handle.frames > Self.mostFrames
     storedRoles = handle.channelRoles
     storedTags = handle.tags
-    otherTags = []
+    otherTags = [:]
     damage = nil
     source = SndfileSource(store, handle)
   }

@@ -111,8 +111,8 @@ package protocol MediaFile: AnyObject, Sendable {
   /// store any.
   func tags() throws(SoundFileError) -> [String: String]?
   func setTags(_ tags: [String: String]) throws(SoundFileError)
-  /// The container's own names of further tags, which have no key in info dictionaries.
-  var otherTags: [String] { get }
+  /// Further tags, which have no key in info dictionaries, by the container's own names.
+  var otherTags: [String: String] { get }
 }
 
 /// Seconds of sound that the app intends to write. Any thread.
@@ -137,7 +137,7 @@ extension MediaFile {
   }
 
   package var containerName: String { container.description }
-  package var otherTags: [String] { [] }
+  package var otherTags: [String: String] { [:] }
   package var coding: String? { nil }
   package var notice: String? { nil }
   package var missing: MissingSound { MissingSound() }

@@ -118,5 +118,5 @@ final class PacketInputFile: ReadOnlyMediaFile {
   var cookie: [UInt8] { file.cookie }
   var packetTable: PacketTable? { get throws(SoundFileError) { try file.packetTable } }
   func tags() throws(SoundFileError) -> [String: String]? { file.tags }
-  var otherTags: [String] { file.otherTags }
+  var otherTags: [String: String] { file.otherTags }
 }

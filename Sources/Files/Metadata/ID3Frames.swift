@@ -14,7 +14,32 @@ enum ID3Frames {
 
   /// Returns the texts of a tag by the keys of info dictionaries.
   static func tags(_ tag: [UInt8]) -> [String: String] {
-    guard let count = ID3Tag.byteCount(tag), tag.count > ID3Tag.headBytes else { return [:] }
+    var tags: [String: String] = [:]
+    forEach(of: tag) { id, content in
+      if let key = keys.first(where: { $0.ids.contains(id) })?.key, tags[key] == nil,
+        let text = text(content, hasDescription: id.hasPrefix("COM")), !text.isEmpty
+      {
+        tags[key] = text
+      }
+    }
+    return tags
+  }
+
+  /// Returns the texts of a tag that have names of their own (TXXX), by these names in lower case.
+  static func others(_ tag: [UInt8]) -> [String: String] {
+    var tags: [String: String] = [:]
+    forEach(of: tag) { id, content in
+      guard id == "TXXX" || id == "TXX", let values = values(content.dropFirst(), content.first),
+        values.count > 1
+      else { return }
+      tags[values[0].lowercased()] = values[1]
+    }
+    return tags
+  }
+
+  /// Calls `visit` with the id and the content of each frame of a tag.
+  private static func forEach(of tag: [UInt8], _ visit: (String, [UInt8]) -> Void) {
+    guard let count = ID3Tag.byteCount(tag), tag.count > ID3Tag.headBytes else { return }
     let version = tag[3]
     let flags = tag[5]
     var body = Array(tag[ID3Tag.headBytes..<min(tag.count, count)])
@@ -26,7 +51,6 @@ enum ID3Frames {
       // The extended header. In version 2.4 its size includes itself.
       offset = version == 3 ? 4 + Int(body.big(at: 0, bytes: 4)) : size(body, 0, version)
     }
-    var tags: [String: String] = [:]
     while offset + headBytes <= body.count, body[offset] != 0 {
       let id = String(decoding: body[offset..<offset + idBytes], as: UTF8.self)
       let length = size(body, offset + idBytes, version)
@@ -38,14 +62,9 @@ enum ID3Frames {
         // The content's length precedes it.
         if body[offset + 9] & 0x01 != 0 { content = Array(content.dropFirst(4)) }
       }
-      if let key = keys.first(where: { $0.ids.contains(id) })?.key, tags[key] == nil,
-        let text = text(content, hasDescription: id.hasPrefix("COM")), !text.isEmpty
-      {
-        tags[key] = text
-      }
+      visit(id, content)
       offset = start + length
     }
-    return tags
   }
 
   /// Reads a frame's size. In version 2.4 each byte holds seven bits.
@@ -69,9 +88,23 @@ enum ID3Frames {
   ///
   /// - Parameter hasDescription: True if a language and a description precede the text.
   private static func text(_ content: [UInt8], hasDescription: Bool) -> String? {
-    guard let encoding = content.first else { return nil }
+    guard let values = values(content.dropFirst(hasDescription ? 4 : 1), content.first) else {
+      return nil
+    }
+    guard hasDescription else {
+      return values.filter { !$0.isEmpty }.joined(separator: ";")
+    }
+    // Descriptions that programs use for figures of their own are no comments.
+    guard values.count > 1, !values[0].hasPrefix("iTun") else { return nil }
+    return values[1]
+  }
+
+  /// Decodes the texts of a frame, which zeros separate.
+  ///
+  /// - Parameter encoding: The frame's first byte; nil if the frame is empty.
+  private static func values(_ bytes: ArraySlice<UInt8>, _ encoding: UInt8?) -> [String]? {
+    guard let encoding else { return nil }
     let text: String
-    let bytes = content.dropFirst(hasDescription ? 4 : 1)
     switch encoding {
     case 1, 2:
       // Each value may have a byte order mark of its own.
@@ -90,12 +123,6 @@ enum ID3Frames {
       text = String(decoding: units, as: UTF16.self)
     default: text = FileText.decoded(bytes)
     }
-    let values = text.split(separator: "\0", omittingEmptySubsequences: false)
-    guard hasDescription else {
-      return values.filter { !$0.isEmpty }.joined(separator: ";")
-    }
-    // Descriptions that programs use for figures of their own are no comments.
-    guard values.count > 1, !values[0].hasPrefix("iTun") else { return nil }
-    return values.dropFirst().first.map(String.init)
+    return text.split(separator: "\0", omittingEmptySubsequences: false).map(String.init)
   }
 }

@@ -35,10 +35,10 @@ enum InfoKeys {
     "itunsmpb", "itunnorm", "duration", "tlen", "creation_time",
   ]
 
-  /// Returns the keys of libavformat's metadata that info dictionaries have no key for.
-  static func others(_ metadata: [String: String]) -> [String] {
+  /// Returns the part of libavformat's metadata that info dictionaries have no key for.
+  static func others(_ metadata: [String: String]) -> [String: String] {
     let known = Set(pairs.flatMap(\.names)).union(technical)
-    return metadata.keys.filter { !known.contains($0) }.sorted()
+    return metadata.filter { !known.contains($0.key) }
   }
 
   /// Keys that libavformat stores in MPEG-4 files.

@@ -233,7 +233,7 @@ struct PacketFileOpening {
       cookie: MagicCookie.appleCookie(.flac, extradata: head.info.block),
       channelRoles: head.channelRoles,
       tags: ID3Frames.tags(tag).merging(InfoKeys.tags(head.metadata)) { $1 },
-      otherTags: InfoKeys.others(head.metadata))
+      otherTags: ID3Frames.others(tag).merging(InfoKeys.others(head.metadata)) { $1 })
     if head.info.frames > 0 { source.promisedFrames = head.info.frames }
     var scanner = FLACScanner(
       maximumFrameBytes: 0, format: source.format, cookie: source.cookie, canWait: true)

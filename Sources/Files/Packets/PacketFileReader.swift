@@ -25,8 +25,8 @@ package final class PacketFileReader: Sendable {
   package let channelRoles: [ChannelRole]?
   /// The file's metadata by the keys of Core Audio's info dictionaries.
   package let tags: [String: String]
-  /// libavformat's names of further metadata.
-  package let otherTags: [String]
+  /// Further metadata by libavformat's names.
+  package let otherTags: [String: String]
   private let store: any ByteStore
   private let claimedBitRate: Int
 

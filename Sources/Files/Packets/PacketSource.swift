@@ -9,8 +9,8 @@ struct PacketSource: Sendable {
   var channelRoles: [ChannelRole]?
   /// Metadata by the keys of Core Audio's info dictionaries.
   var tags: [String: String] = [:]
-  /// libavformat's names of further metadata.
-  var otherTags: [String] = []
+  /// Further metadata by libavformat's names.
+  var otherTags: [String: String] = [:]
   /// Bits per second according to the file; 0 if it gives none.
   var claimedBitRate = 0
   /// The packets known so far.

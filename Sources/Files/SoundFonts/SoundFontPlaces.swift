@@ -35,10 +35,3 @@ private func soundFontPlace(_ number: Int) -> StaticString? {
   default: nil
   }
 }
-
-extension StaticString {
-  /// The text for C, which ends with a zero byte.
-  var cString: UnsafePointer<CChar> {
-    unsafe UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self)
-  }
-}

@@ -9,8 +9,8 @@ package struct PluginChoice: Hashable, Sendable {
   package var values: [String: Float]
   /// Folder of a saved state, applied after the preset and before the values.
   package var stateFolder: String?
-  /// Path of the SoundFont of `SoundFontPlugin`; nil for that of its state, or the default.
-  package var soundFont: String?
+  /// Path of the file of `SoundFontPlugin` or `ConvolverPlugin`; nil for that of its state, or the default.
+  package var file: String?
   /// Values of parameters by URI, applied last.
   package var parameters: [String: Float] = [:]
   /// Whether the plugin runs in a process of its own.
@@ -56,9 +56,12 @@ package struct PluginChoice: Hashable, Sendable {
   func instance(in world: World, _ settings: PluginSettings, priority: Int?) throws(HostError)
     -> any HostedPlugin
   {
-    var font: PluginState?
-    if let soundFont, uri == SoundFontPlugin.uri {
-      font = try PluginState(text: SoundFontPlugin.state(path: soundFont), world: world)
+    var given: PluginState?
+    if let file {
+      guard PluginFile.plugins.contains(uri) else {
+        throw .unknownPort(plugin: uri, symbol: "file")
+      }
+      given = try PluginState(text: PluginFile.state(of: uri, path: file), world: world)
     }
     let instance: any HostedPlugin
     if isIsolated {
@@ -66,18 +69,19 @@ package struct PluginChoice: Hashable, Sendable {
         uri, in: world, settings: settings, priority: priority, isTrusted: isTrusted)
     } else {
       instance = try PluginInstance(
-        uri, in: world, settings: settings, state: stateFolder == nil ? font : nil)
+        uri, in: world, settings: settings, state: stateFolder == nil ? given : nil)
     }
     if let preset { try instance.restore(world.preset(preset, of: uri)) }
     if let stateFolder { try instance.restore(PluginState(folder: stateFolder, world: world)) }
-    if let font, isIsolated || stateFolder != nil { try instance.restore(font) }
+    if let given, isIsolated || stateFolder != nil { try instance.restore(given) }
     for (symbol, value) in values.sorted(by: { $0.key < $1.key }) {
       try instance.set(symbol, to: value, at: nil, over: 0)
     }
     for (uri, value) in parameters.sorted(by: { $0.key < $1.key }) {
       try instance.setParameter(uri, to: .float(value), at: nil)
     }
-    try SoundFontPlugin.check(instance, path: soundFont)
+    try SoundFontPlugin.check(instance, path: file)
+    try ConvolverPlugin.check(instance, path: file)
     return instance
   }
 }

@@ -110,4 +110,11 @@ package struct SessionDocument: SessionRecord {
       + plugins.map { ($0.path, $0.plugin.soundFont) }
     return all.compactMap { path, file in file.map { (path.appending(key: "soundFont"), $0) } }
   }
+
+  /// The impulse responses of plugins, each with the path of the value.
+  package var impulses: [(path: SessionPath, file: String)] {
+    plugins.compactMap { path, plugin in
+      plugin.impulse.map { (path.appending(key: "impulse"), $0) }
+    }
+  }
 }

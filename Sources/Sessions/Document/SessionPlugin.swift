@@ -15,6 +15,9 @@ package struct SessionPlugin: SessionRecord {
   /// Path of the SoundFont of the plugin that plays them, relative to the session's folder or absolute; nil for
   /// that of the state, or the default.
   package var soundFont: String?
+  /// Path of the impulse response of the plugin that convolves, relative to the session's folder or absolute; nil for
+  /// that of the state, or none.
+  package var impulse: String?
   package var bypass = false
   /// Whether the plugin runs in a process of its own.
   package var isolate = false
@@ -52,6 +55,10 @@ package struct SessionPlugin: SessionRecord {
       "soundFont", \.soundFont, .text(.path),
       "Path of the SoundFont of the plugin urn:cuejack:plugins:soundfont. Default: that of its state, or the system's.",
       synonyms: ["soundfont"]),
+    Field(
+      "impulse", \.impulse, .text(.path),
+      "Path of the impulse response of the plugin urn:cuejack:plugins:convolver. Default: that of its state, or none.",
+      synonyms: ["response"]),
     Field("bypass", \.bypass, .flag, "Whether the plugin is bypassed."),
     Field(
       "isolate", \.isolate, .flag, "Whether the plugin runs in a process of its own.",

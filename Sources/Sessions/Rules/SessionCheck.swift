@@ -70,6 +70,10 @@ package struct SessionCheck {
       guard let soundFont else { break }
       check(soundFont(name), name, path, ifMissing: .error)
     }
+    for (path, name) in document.impulses {
+      guard let sound else { break }
+      check(sound(name), name, path, ifMissing: .error)
+    }
     for (path, plugin) in document.plugins {
       guard let name = plugin.state, let state else { continue }
       check(state(name), name, path.appending(key: "state"), ifMissing: .error)

@@ -239,7 +239,8 @@ package struct SessionMixer: Sendable {
           text: "there is no such folder, and the plugin “\(plugin.id)” has its state there")
       }
     }
-    choice.soundFont = plugin.soundFont.map(folder.location(of:))
+    let file = [SoundFontPlugin.uri: plugin.soundFont, ConvolverPlugin.uri: plugin.impulse]
+    choice.file = file[choice.uri]?.map(folder.location(of:))
     for (name, value) in plugin.parameters {
       if name.contains(":") {
         choice.parameters[name] = Float(value)

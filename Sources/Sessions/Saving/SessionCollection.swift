@@ -74,7 +74,7 @@ package struct SessionCollection {
         try store.apply(.set(path, files.count == 1 ? .text(files[0]) : files.json))
       }
     }
-    for (path, name) in store.document.soundFonts {
+    for (path, name) in store.document.soundFonts + store.document.impulses {
       if let file = try place(name) { try store.apply(.set(path, .text(file))) }
     }
     for (_, plugin) in store.document.plugins {

@@ -66,7 +66,7 @@ package final class MIDISound: SoundSource {
       throw SoundFileError(.notSupported("the file cannot be played: \(error)"), path: path)
     }
     var choice = PluginChoice(uri: SoundFontPlugin.uri)
-    choice.soundFont = soundFont
+    choice.file = soundFont
     self.choice = choice
     try run.withLock { run throws(SoundFileError) in try begin(&run, at: 0) }
   }

@@ -105,7 +105,47 @@ import Testing
     return most
   }
 
-  @Test func theTableHasItsLines() { expectEqual(Self.lines.count, 26) }
+  @Test func theTableHasItsLines() { expectEqual(Self.lines.count, 37) }
+
+  /// The rows of the tables of options: the words in both cells that are set as code.
+  private static let options: [(others: [String], ours: [String])] = {
+    let page = text(of: repository.appendingPathComponent("docs/command.md"))
+    return page.components(separatedBy: "\n| option of ").dropFirst().flatMap { table in
+      table.components(separatedBy: "\n\n")[0].split(separator: "\n").dropFirst(2).map { row in
+        let cells = row.split(separator: "|").map {
+          $0.matches(of: #/`([^`]+)`/#).map { String($0.output.1) }
+        }
+        return (cells[0], cells[1])
+      }
+    }
+  }()
+
+  @Test func theOptionsOfOthersAndOursExist() throws {
+    expectEqual(Self.options.count, 43)
+    var manuals: [String: String] = [:]
+    let help = try ["play", "record", "convert", "info"].map {
+      try run(builtProduct(named: "cuejack").path, ["help", $0]).output
+    }.joined()
+    for row in Self.options {
+      for words in row.others {
+        let parts = words.split(separator: " ").map(String.init)
+        let (program, option) = (parts[0], parts[1])
+        if manuals[program] == nil {
+          let commands = [
+            "jack_capture": "jack_capture --help2", "ecasound": "man ecasound | col -b",
+            "mpv": "mpv --list-options",
+          ]
+          manuals[program] = try run("bash", ["-c", commands[program] ?? "false"]).output
+        }
+        // Not every Debian release has jack_capture.
+        guard let manual = manuals[program], !manual.isEmpty else { continue }
+        expectTrue(manual.contains(option), "\(words)")
+      }
+      for word in row.ours where word.hasPrefix("--") {
+        expectTrue(help.contains(word), "\(word)")
+      }
+    }
+  }
 
   @Test(arguments: lines) func bothCommandsDoTheSame(line: Line) throws {
     var ours = try outcome(of: line.ours, isLive: line.isLive)
@@ -128,7 +168,7 @@ import Testing
       }
     case "draw a spectrum":
       expectTrue(Array(ours.files.keys) == ["one.png"] && Array(other.files.keys) == ["one.png"])
-    case "record a client", "a file for each second":
+    case "record a client", "record inputs", "a file for each second":
       // The numbers that the emitter plays, one after another.
       expectTrue(ours.files.count >= 1 && (ours.files.count > 1) == (other.files.count > 1))
       for files in [ours.files, other.files] {

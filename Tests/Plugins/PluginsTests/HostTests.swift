@@ -5,7 +5,7 @@ import Testing
 extension PluginsTests {
   /// Tests with the hosts of other projects.
   @Suite(.tags(.server, .program)) struct HostTests {
-    @Test(arguments: Bundles.plugins + ["soundfont"])
+    @Test(arguments: Bundles.plugins + ["convolver", "soundfont"])
     func lv2infoAndLv2benchTakeIt(name: String) throws {
       let bundles = try Bundles.shared
       for command in [["lv2info"], ["lv2bench", "-b", "512", "-n", "50000"]] {

@@ -122,7 +122,9 @@ import Testing
     expectTrue(!names.isEmpty)
     for name in names {
       let text = text(of: repository.appendingPathComponent("Plugins/\(name)"))
-      let wrong = Set(Self.imports(of: text)).subtracting(["CPlugin", "CSoundFont"])
+      let wrong = Set(Self.imports(of: text)).subtracting([
+        "CConvolver", "CFile", "CPlugin", "CSoundFont",
+      ])
       expectTrue(wrong.isEmpty, "Plugins/\(name) imports \(wrong.sorted())")
       expectTrue(!text.contains("_unsafePerformance") && !text.contains("no_performance_analysis"))
     }

@@ -296,7 +296,7 @@ import Testing
       let path = try TinySoundFont.constant.write(to: folder, "a bank 100% “tiny”.sf2")
       let instance = try plugin(path)
       let text = try require(instance.capture().text)
-      expectEqual(SoundFontPlugin.path(inState: text), path)
+      expectEqual(PluginFile.path(inState: text), path)
       let other = try PluginInstance(
         SoundFontPlugin.uri, in: world,
         settings: PluginSettings(sampleRate: 48_000, maximumFrames: 4096),
@@ -304,7 +304,7 @@ import Testing
       try SoundFontPlugin.check(other, path: nil)
       expectTrue(HandRun(other).run(frames: 100, midi: [note(0, 60)]).sound[0][50] > 0)
       // The default is not written: it may be another one elsewhere.
-      expectEqual(SoundFontPlugin.path(inState: try require(plugin(nil).capture().text)), nil)
+      expectEqual(PluginFile.path(inState: try require(plugin(nil).capture().text)), nil)
     }
   }
 
@@ -320,7 +320,7 @@ import Testing
       var state: String? = path
       while state != other, Date() < end {
         run.run(frames: 1024)
-        state = try instance.capture().text.flatMap { SoundFontPlugin.path(inState: $0) }
+        state = try instance.capture().text.flatMap { PluginFile.path(inState: $0) }
         usleep(1000)
       }
       expectEqual(state, other)

@@ -30,6 +30,9 @@ struct SoundSlice: SoundSource {
     mayEndEarly = true
   }
 
+  /// The file that the sound is a part of; nil for other sounds.
+  var reader: SoundReader? { sound as? SoundReader ?? (sound as? SoundSlice)?.reader }
+
   var format: PCMFormat { sound.format }
   var frames: Int64 { Int64(part.count) }
   var isOpenEnded: Bool { mayEndEarly || sound.isOpenEnded }

@@ -18,6 +18,7 @@ struct TrackOpening {
   let mayStream: Bool
   /// Path of the SoundFont for MIDI files; nil for the default.
   let soundFont: String?
+  let replayGain: ReplayGainOptions
 
   private var hasFailed = false
   /// Playlists in playlists.
@@ -25,7 +26,7 @@ struct TrackOpening {
 
   init(
     _ settings: PlaySettings, isSequence: Bool, isShuffled: Bool, raw: RawFormat?, mayStream: Bool,
-    soundFont: String?
+    soundFont: String?, replayGain: ReplayGainOptions
   ) {
     self.settings = settings
     self.isSequence = isSequence
@@ -33,6 +34,7 @@ struct TrackOpening {
     self.raw = raw
     self.mayStream = mayStream
     self.soundFont = soundFont
+    self.replayGain = replayGain
   }
 
   /// A sound of a row.
@@ -69,7 +71,9 @@ struct TrackOpening {
           tracks.append(track)
         } else if let reader = reader(item.path, as: nil, location: "") {
           let sound = Self.named(reader, item.path)
-          tracks.append(PlayTrack(source: sound, settings: own))
+          var settings = own
+          settings.gain = settings.gain.scaled(by: gain(of: reader, sound.path))
+          tracks.append(PlayTrack(source: sound, settings: settings))
           check(tracks[tracks.count - 1])
         }
       }
@@ -138,7 +142,8 @@ struct TrackOpening {
   private mutating func row(_ members: [Member], _ settings: PlaySettings) -> PlayTrack? {
     let members = isShuffled ? members.shuffled() : members
     guard var readers = readers(members, as: nil), let first = readers.first else { return nil }
-    let isScaled = members.contains { $0.gain != 1 }
+    let gains = zip(members, readers).map { $0.gain * gain(of: $1, $0.entry.path) }
+    let isScaled = gains.contains { $0 != 1 }
     if isScaled || readers.contains(where: { $0.format != first.format }) {
       let format = PCMFormat(
         sampleRate: first.format.sampleRate, channels: readers.map(\.format.channels).max() ?? 1,
@@ -147,7 +152,7 @@ struct TrackOpening {
       readers = converted
     }
     var sounds: [any SoundSource] = []
-    for (member, reader) in zip(members, readers) {
+    for ((member, gain), reader) in zip(zip(members, gains), readers) {
       let name = Self.named(reader, member.entry.path)
       if name.frames == 0 {
         fail("\(name.path): there is no sound in this file")
@@ -155,7 +160,7 @@ struct TrackOpening {
       }
       let part = PlaySettings(start: member.entry.start, end: member.entry.end).part(of: name)
       let whole = SoundSlice(name, part)
-      let sound = SoundSlice(whole, member.settings.part(of: whole), gain: member.gain)
+      let sound = SoundSlice(whole, member.settings.part(of: whole), gain: gain)
       if sound.frames == 0 {
         let location = member.entry.location
         fail(
@@ -196,8 +201,10 @@ struct TrackOpening {
 
   /// Returns the track of a pipe that plays while it arrives; nil if it must be complete first, or cannot be
   /// read.
-  private func streamed(_ path: String, _ settings: PlaySettings) -> PlayTrack? {
+  private mutating func streamed(_ path: String, _ settings: PlaySettings) -> PlayTrack? {
     if let sound = try? StreamedSound(pipe: path, raw: raw?.format) {
+      var settings = settings
+      settings.gain = settings.gain.scaled(by: gain(of: sound, sound.path))
       return PlayTrack(source: sound, settings: settings)
     }
     if (try? PipedFile.arrival(path).hasEnded) == false {
@@ -228,6 +235,26 @@ struct TrackOpening {
       fail(location.isEmpty ? "\(error)" : "\(location): \(error)")
       return nil
     }
+  }
+
+  /// Files whose tags were read, and their factors.
+  private var replayGains: [Name: Float] = [:]
+
+  /// Returns the factor of --replaygain for a sound. Reports tags that cannot be read.
+  private mutating func gain(of sound: any SoundSource, _ path: String) -> Float {
+    guard let scope = replayGain.scope.level else { return 1 }
+    if let known = replayGains[Name(path)] { return known }
+    var level: ReplayGain.Level?
+    do throws(SoundFileError) {
+      let tags = try (sound as? SoundReader)?.file.replayGain()
+      for fault in tags?.faults ?? [] { Screen.shared.complain("\(path): \(fault)") }
+      level = tags?.level(scope)
+    } catch {
+      Screen.shared.complain("\(error)")
+    }
+    let factor = level.map { Float($0.factor) } ?? replayGain.fallbackFactor
+    replayGains[Name(path)] = factor
+    return factor
   }
 
   /// Pipes that were read as samples without a header.

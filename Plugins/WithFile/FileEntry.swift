@@ -1,10 +1,30 @@
+import CFile
 public import CPlugin
-import CSoundFont
+
+/// A plugin with a file. Each bundle declares its type under the name `Bundle`. The host never makes two calls at once,
+/// except for those of the worker and of `save`, which use the file's mailbox only.
+protocol FilePlugin: ~Copyable {
+  static var uri: StaticString { get }
+  /// The sample rates at which the plugin runs.
+  static var rates: ClosedRange<Double> { get }
+  var file: PluginFile { get }
+
+  /// Returns nil if there is no memory.
+  init?(
+    rate: Double, map: UnsafeMutablePointer<LV2_URID_Map>,
+    schedule: UnsafePointer<LV2_Worker_Schedule>?, log: UnsafeMutablePointer<LV2_Log_Log>?)
+  func release()
+  mutating func connect(_ port: Int, to memory: UnsafeMutableRawPointer?)
+  mutating func activate()
+  mutating func run(_ frames: Int)
+  /// Takes the file with a path, or the default one if the path is empty. The plugin does not run.
+  mutating func restore(_ path: UnsafePointer<CChar>)
+}
 
 /// Runs the plugin. Because this is the only entry, the compiler proves that no code behind it locks or
 /// allocates.
 @_noLocks
-private func run(_ instance: UnsafeMutablePointer<SoundFont>, _ frames: UInt32) {
+private func run(_ instance: UnsafeMutablePointer<Bundle>, _ frames: UInt32) {
   unsafe instance.pointee.run(Int(frames))
 }
 
@@ -26,27 +46,26 @@ private func feature<Data>(
 private func make(
   _ rate: Double, _ features: UnsafePointer<UnsafePointer<LV2_Feature>?>?
 ) -> UnsafeMutableRawPointer? {
-  // FluidSynth's limits.
-  guard rate >= 8000, rate <= 96_000,
+  guard Bundle.rates.contains(rate),
     let map = unsafe feature(
       features, "http://lv2plug.in/ns/ext/urid#map", as: LV2_URID_Map.self),
-    let synth = unsafe SoundFont(
+    let plugin = unsafe Bundle(
       rate: rate, map: map,
       schedule: feature(features, "http://lv2plug.in/ns/ext/worker#schedule").map {
         unsafe UnsafePointer($0)
       }, log: feature(features, "http://lv2plug.in/ns/ext/log#log"))
   else { return nil }
-  let stride = MemoryLayout<SoundFont>.stride
+  let stride = MemoryLayout<Bundle>.stride
   guard let memory = unsafe aligned_alloc(64, (stride + 63) / 64 * 64) else {
-    synth.release()
+    plugin.release()
     return nil
   }
-  unsafe memory.initializeMemory(as: SoundFont.self, to: synth)
+  unsafe memory.initializeMemory(as: Bundle.self, to: plugin)
   return unsafe memory
 }
 
-private func instance(_ handle: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<SoundFont> {
-  unsafe handle.unsafelyUnwrapped.assumingMemoryBound(to: SoundFont.self)
+private func instance(_ handle: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<Bundle> {
+  unsafe handle.unsafelyUnwrapped.assumingMemoryBound(to: Bundle.self)
 }
 
 // MARK: Worker
@@ -54,13 +73,13 @@ private func instance(_ handle: UnsafeMutableRawPointer?) -> UnsafeMutablePointe
 nonisolated(unsafe) private var worker = unsafe LV2_Worker_Interface(
   work: { handle, respond, answer, size, data in
     unsafe work(
-      instance(handle).pointee.mailbox, respond, answer, data.unsafelyUnwrapped)
+      instance(handle).pointee.file.mailbox, respond, answer, data.unsafelyUnwrapped)
   },
   work_response: { handle, _, body in
-    let mailbox = unsafe instance(handle).pointee.mailbox
+    let mailbox = unsafe instance(handle).pointee.file.mailbox
     let loaded = unsafe body.unsafelyUnwrapped.loadUnaligned(as: cue_loaded.self)
     unsafe mailbox.pointee.is_loading = false
-    unsafe mailbox.pointee.incoming = unsafe loaded.bank
+    unsafe mailbox.pointee.incoming = unsafe loaded.content
     unsafe mailbox.pointee.status = unsafe loaded.status
     return LV2_WORKER_SUCCESS
   },
@@ -72,16 +91,16 @@ private func work(
 ) -> LV2_Worker_Status {
   let request = unsafe data.loadUnaligned(as: cue_request.self)
   if let retired = unsafe request.retired {
-    unsafe cue_bank_free(retired)
+    unsafe cue_unload(retired)
     return LV2_WORKER_SUCCESS
   }
   let path = unsafe (data + MemoryLayout<cue_request>.size).assumingMemoryBound(to: CChar.self)
-  var loaded = unsafe cue_bank_new(mailbox, path, request.polyphony)
+  var loaded = unsafe cue_load(mailbox, path, request.settings)
   let bytes = unsafe UInt32(MemoryLayout<cue_loaded>.size)
   let status = unsafe respond.unsafelyUnwrapped(answer, bytes, &loaded)
   if status != LV2_WORKER_SUCCESS {
-    unsafe cue_bank_free(loaded.bank)
-  } else if unsafe loaded.bank != nil {
+    unsafe cue_unload(loaded.content)
+  } else if unsafe loaded.content != nil {
     unsafe cue_mailbox_want(mailbox, path)
   }
   return status
@@ -91,7 +110,7 @@ private func work(
 
 nonisolated(unsafe) private var state = unsafe LV2_State_Interface(
   save: { handle, store, target, _, features in
-    unsafe save(instance(handle).pointee.mailbox, store.unsafelyUnwrapped, target, features)
+    unsafe save(instance(handle).pointee.file.mailbox, store.unsafelyUnwrapped, target, features)
   },
   restore: { handle, retrieve, source, _, features in
     unsafe restore(instance(handle), retrieve.unsafelyUnwrapped, source, features)
@@ -121,10 +140,10 @@ private func save(
 }
 
 private func restore(
-  _ instance: UnsafeMutablePointer<SoundFont>, _ retrieve: LV2_State_Retrieve_Function,
+  _ instance: UnsafeMutablePointer<Bundle>, _ retrieve: LV2_State_Retrieve_Function,
   _ source: LV2_State_Handle?, _ features: UnsafePointer<UnsafePointer<LV2_Feature>?>?
 ) -> LV2_State_Status {
-  let urids = unsafe instance.pointee.mailbox.pointee.urids
+  let urids = unsafe instance.pointee.file.urids
   var (size, type, flags) = (0, UInt32(0), UInt32(0))
   guard
     let value = unsafe retrieve(source, urids.file, &size, &type, &flags), size > 0,
@@ -145,7 +164,7 @@ private func restore(
 // MARK: Descriptor
 
 nonisolated(unsafe) private var descriptor = unsafe LV2_Descriptor(
-  URI: StaticString("urn:cuejack:plugins:soundfont").cString,
+  URI: Bundle.uri.cString,
   instantiate: { _, rate, _, features in unsafe make(rate, features) },
   connect_port: { unsafe instance($0).pointee.connect(Int($1), to: $2) },
   activate: { unsafe instance($0).pointee.activate() },
