@@ -121,7 +121,7 @@ let package = Package(
     .target(
       name: "Analysis",
       dependencies: [
-        "CEBUR128", "CFFmpeg", "Codecs", "Files", "Pictures", "RealTime",
+        "CEBUR128", "CFFmpeg", "CRealTime", "Codecs", "Files", "Pictures", "RealTime",
       ], swiftSettings: strict),
     .target(
       name: "Graph",
@@ -351,7 +351,8 @@ let package = Package(
     .testTarget(
       name: "ControlTests",
       dependencies: [
-        "CJack", "CLiblo", "Control", "FileSupport", "Server", "SessionSupport", "Sessions",
+        "Analysis", "CJack", "CLiblo", "Control", "FileSupport", "Server", "SessionSupport",
+        "Sessions",
         "System", "TestSupport", "Timeline", "managed-session",
       ],
       path: "Tests/Unit/ControlTests", exclude: ["Faults/faulty.c", "Faults/faults.c"],

@@ -75,7 +75,8 @@ struct Cuejack: ParsableCommand {
       "cuejack help play                          # each subcommand has its help"),
     version: "cuejack \(version)",
     subcommands: [
-      Convert.self, Demo.self, Fx.self, Info.self, ListRunning.self, Play.self, Plugins.self,
+      Convert.self, Demo.self, Fx.self, Info.self, ListRunning.self,
+      MeasureLatency.self, Play.self, Plugins.self,
       Record.self,
       Session.self,
       SetValue.self,

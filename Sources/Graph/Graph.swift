@@ -203,10 +203,9 @@ package final class Graph: @unchecked Sendable {
       target.slots.values.filter { $0.kind == .node && old.slots[$0.number] == nil }.map(\.number)
     ).intersection(heardAfter)
     var fillFrames = arriving.isEmpty ? 0 : 10 * fadeFrames
-    if !arriving.isEmpty
-      || target.edges.keys.contains(where: { $0.delay > 0 && old.edges[$0] == nil })
-    {
-      fillFrames += target.longestLatency
+    let filling = target.edges.keys.filter { $0.delay > 0 && old.edges[$0] == nil }
+    if !arriving.isEmpty || !filling.isEmpty {
+      fillFrames += max(target.longestLatency, filling.map(\.delay).max() ?? 0)
     }
     var edges: [OrderMemory.Edge] = []
     for key in Set(old.edges.keys).union(target.edges.keys) {
@@ -255,7 +254,8 @@ package final class Graph: @unchecked Sendable {
   ) -> OrderMemory.Edge {
     OrderMemory.Edge(
       key: key, from: from, to: to, start: start,
-      arrival: plan.inputLatency[key.destination] ?? 0, delay: delay(for: key, &state))
+      arrival: (plan.inputLatency[key.destination] ?? 0) + key.ownDelay,
+      delay: delay(for: key, &state))
   }
 
   private func delay(for key: Plan.Edge, _ state: inout State) -> DelayMemory? {

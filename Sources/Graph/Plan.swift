@@ -11,7 +11,10 @@ struct Plan: Equatable {
     let output: Int
     let destination: Int
     let input: Int
+    /// Frames of the delay line: the wire's own delay, and what compensates latencies.
     let delay: Int
+    /// The wire's own delay in frames.
+    let ownDelay: Int
     /// Number of the fader that the sound passes; nil for none.
     let fader: Int?
 
@@ -93,10 +96,12 @@ struct Plan: Equatable {
             source: from.slot.number, isDry: isDry, output: output, destination: to.number,
             input: wire.input)] = delay
       } else {
+        let ownDelay = wiring.delays[wire] ?? 0
         edges[
           Edge(
             source: from.slot.number, isDry: isDry, output: output, destination: to.number,
-            input: wire.input, delay: delay, fader: wiring.faders[wire]), default: 0] += gain
+            input: wire.input, delay: delay + ownDelay, ownDelay: ownDelay,
+            fader: wiring.faders[wire]), default: 0] += gain
       }
     }
   }

@@ -16,6 +16,8 @@ package struct Wiring {
   package private(set) var wires: [Wire: Float] = [:]
   /// The faders that wires pass, by their numbers.
   private(set) var faders: [Wire: Int] = [:]
+  /// The delays of wires in frames, beyond those that compensate latencies. Wires that are not delayed have none.
+  private(set) var delays: [Wire: Int] = [:]
 
   // MARK: Reading
 
@@ -65,10 +67,12 @@ package struct Wiring {
 
   /// Connects an output to an input, or changes the gain of that connection.
   ///
-  /// - Parameter fader: Number of the fader that the sound passes: see `Graph.addFaders`. Nil for none.
-  package mutating func connect(_ wire: Wire, gain: Float = 1, through fader: Int? = nil)
-    throws(HostError)
-  {
+  /// - Parameters:
+  ///   - fader: Number of the fader that the sound passes: see `Graph.addFaders`. Nil for none.
+  ///   - delay: Frames by which sound is late on purpose: no other path is delayed to match.
+  package mutating func connect(
+    _ wire: Wire, gain: Float = 1, through fader: Int? = nil, delayedBy delay: Int = 0
+  ) throws(HostError) {
     try check(wire)
     guard gain.isFinite else {
       throw .gainIsNoNumber(
@@ -80,6 +84,7 @@ package struct Wiring {
     }
     wires[wire] = gain
     faders[wire] = fader
+    delays[wire] = delay == 0 ? nil : delay
   }
 
   private func check(_ wire: Wire) throws(HostError) {
@@ -119,12 +124,14 @@ package struct Wiring {
   /// Connects some outputs of a node to some inputs of another, mixed up or down if their counts
   /// differ.
   package mutating func connect(
-    _ a: NodeID, _ outputs: [Int], to b: NodeID, _ inputs: [Int], gain: Float = 1
+    _ a: NodeID, _ outputs: [Int], to b: NodeID, _ inputs: [Int], gain: Float = 1,
+    delayedBy delay: Int = 0
   ) throws(HostError) {
     guard !outputs.isEmpty else { throw .doesNotFit(node: try item(a).slot.name) }
     guard !inputs.isEmpty else { throw .doesNotFit(node: try item(b).slot.name) }
     for (output, input, share) in Self.spread(outputs.count, over: inputs.count) {
-      try connect(Wire(from: a, outputs[output], to: b, inputs[input]), gain: gain * share)
+      try connect(
+        Wire(from: a, outputs[output], to: b, inputs[input]), gain: gain * share, delayedBy: delay)
     }
   }
 

@@ -278,6 +278,7 @@ static inline float cue_rt_sqrt(float x) CUE_REALTIME {
 #include "cue_transport.h"
 #include "cue_foreign.h"
 #include "cue_midi.h"
+#include "cue_loop.h"
 #include "cue_midi_tap.h"
 #include "cue_midi_track.h"
 #include "cue_samples.h"

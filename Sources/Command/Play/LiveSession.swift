@@ -31,9 +31,8 @@ struct LiveSession {
     let isPanned = tracks.contains { $0.settings.pan != 0 }
     let channels = max(tracks.map(\.source.format.channels).max() ?? 1, isPanned ? 2 : 1)
     let pluginClient =
-      command.plugins.isEmpty
-      ? nil
-      : try Self.makePluginClient(command, channels, tracks.map(\.source.path), signals)
+      command.usesGraph
+      ? try Self.makePluginClient(command, channels, tracks.map(\.source.path), signals) : nil
     let isShared =
       pluginClient == nil && tracks.count > Self.mostClients && !command.client.nameFromFile
     var players: [FilePlayer] = []
@@ -83,6 +82,7 @@ struct LiveSession {
       on: options.jackServer(for: files),
       named: options.clientName(for: files[0], usual: Play.clientName),
       title: files.map { printable(fileName($0)) }.joined(separator: ", "),
+      delay: command.output.delay,
       PluginClient.Connections { client in
         if options.noConnect { return [] }
         return options.connect.isEmpty
@@ -113,6 +113,9 @@ struct LiveSession {
       measuresLoudness: command.report.measuresLoudness(
         channels: players.reduce(0) { $0 + $1.file.format.channels }))
     defer { monitor.end() }
+    let senders = try PlaySenders(
+      command.output.sendTo, soundingPorts, isStopped: { signals.received != nil })
+    defer { senders.end() }
     let start = try startPlayers()
     let transport = command.transport ? followedTransport : nil
     for player in players { announce(player, start) }
@@ -137,6 +140,14 @@ struct LiveSession {
     try finish(
       keys, monitor, isCut: isCut || pluginClient?.chain.hasLostPlugins == true, isHeard: isHeard,
       stoppedBy: stop)
+  }
+
+  /// The ports that play, and their clients.
+  private var soundingPorts: [(device: Device, names: [String])] {
+    if let pluginClient { return [(pluginClient.device, pluginClient.chain.portNames)] }
+    return players.compactMap { player in
+      player.queue.runningDevice.map { ($0, player.queue.statistics.portNames) }
+    }
   }
 
   /// The exit code if no port of the server plays sound.
@@ -207,8 +218,8 @@ struct LiveSession {
     let rest = (command.tail ?? .zero).frames(at: device.client.sampleRate)
     // A file's end is reported during the cycle in which it lies, so two more periods are added.
     let end =
-      device.now + Int64(pluginClient.chain.latencyFrames) + rest + 2
-      * Int64(device.client.periodFrames)
+      device.now + Int64(pluginClient.chain.latencyFrames + pluginClient.chain.delayFrames) + rest
+      + 2 * Int64(device.client.periodFrames)
     while signals.received == nil, !device.isLost, device.now < end {
       _ = awake.wait(timeout: .now() + .milliseconds(20))
     }

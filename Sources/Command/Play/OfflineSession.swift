@@ -22,8 +22,8 @@ struct OfflineSession {
     do {
       let form = try Rendering.Form(path, of: files, command.rendering)
       let effects =
-        try command.plugins.isEmpty
-        ? nil : Self.makeEffects(command, files, sampleRate: form.mix.sampleRate)
+        try command.usesGraph
+        ? Self.makeEffects(command, files, sampleRate: form.mix.sampleRate) : nil
       rendering = try Rendering(path, form, through: effects, isReplacing: command.rendering.force)
     } catch let error as SoundFileError {
       Screen.shared.complain("\(error)")
@@ -42,6 +42,7 @@ struct OfflineSession {
       ChosenPlugins(command.chosenPlugins, threads: command.threads),
       channels: files.map(\.format.channels).max() ?? 1,
       sampleRate: sampleRate, tail: Int((command.tail ?? .zero).frames(at: sampleRate)),
+      delay: Int((command.output.delay ?? .zero).frames(at: sampleRate)),
       playing: command.midi.map { try MIDISong($0, sampleRate: sampleRate) },
       command.controllers.map)
   }

@@ -144,6 +144,8 @@ struct Play: ParsableCommand {
 
   @OptionGroup var client: ClientOptions
 
+  @OptionGroup var output: OutputOptions
+
   @OptionGroup var report: ReportOptions
 
   @OptionGroup var remote: RemoteOptions
@@ -210,7 +212,7 @@ struct Play: ParsableCommand {
   func validate() throws {
     try checkOnce(
       Self.singleOptions + ReplayGainOptions.singleOptions + ClientOptions.singleOptions
-        + RemoteOptions.singleOptions,
+        + OutputOptions.singleOptions + RemoteOptions.singleOptions,
       same: ["--gain": "--volume"],
       hint: "; for one file, give it behind the file: take.wav@gain=-6dB")
     try check(
@@ -253,6 +255,7 @@ struct Play: ParsableCommand {
         ("--server", client.server.name != nil),
         ("--connect", !client.connect.isEmpty), ("--no-connect", client.noConnect),
         ("--no-mpris", !media.isWanted),
+        ("--send-to", !output.sendTo.isEmpty),
       ] + (remote.given.map { [($0, true)] } ?? [])
     for (option, isGiven) in playsOnly where isGiven {
       try check(
@@ -284,6 +287,9 @@ struct Play: ParsableCommand {
       try session.run()
     }
   }
+
+  /// Whether all files play through one graph: that of the plugins, or of the delay.
+  var usesGraph: Bool { !plugins.isEmpty || output.delay != nil }
 
   /// The plugins with the isolation that the options request.
   var chosenPlugins: [PluginOption] { isolation.marking(plugins) }

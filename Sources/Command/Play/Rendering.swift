@@ -176,16 +176,18 @@ final class Effects {
   /// - Parameters:
   ///   - channels: Channels of the mix.
   ///   - tail: Frames to output after the mix and the MIDI file end.
+  ///   - delay: Frames by which the output is late.
   ///   - song: A MIDI file to play, from the mix's first frame on; nil for none.
   init(
     _ plugins: ChosenPlugins, channels: Int, sampleRate: Double, tail: Int,
-    playing song: MIDISong?, _ maps: [ControllerMap]
+    delay: Int, playing song: MIDISong?, _ maps: [ControllerMap]
   ) throws {
     chain = try PluginChain(
       plugins, channels: channels, sampleRate: sampleRate, isOffline: true,
       hearsControllers: !maps.isEmpty, playing: song?.track)
     do throws(HostError) {
       try chain.bind(maps)
+      try chain.setDelay(frames: delay)
     } catch {
       Screen.shared.complain(plugins.world.words(for: error))
       throw ExitCode.failure
@@ -194,7 +196,7 @@ final class Effects {
     try chain.graph.connect(source, to: chain.entrance)
     graph = try OfflineGraph(chain.graph, source: source)
     early = chain.latencyFrames
-    rest = early + tail
+    rest = early + tail + delay
     missing = song?.frames ?? 0
     self.song = song
     mixChannels = channels

@@ -1,6 +1,7 @@
 import Control
 import Graph
 import PluginHost
+import Sessions
 
 /// The addresses of the plugins of a command: controls, parameters, presets and bypass, and the edits of their order.
 /// Main thread.
@@ -42,11 +43,15 @@ final class ChainControls {
   /// - Parameter marking: Marks a plugin that is added as isolated if it is to be; nil if plugins cannot be added,
   ///   removed and moved.
   func all(marking: ((PluginOption) -> PluginOption)? = nil) -> [CommandControl] {
-    let chain = chain
+    let (chain, rate) = (chain, sampleRate)
     var controls: [CommandControl] = [
       .flag(
         "bypass", "whether all plugins are bypassed", { chain.isBypassed },
-        { try chain.setBypassed($0) })
+        { try chain.setBypassed($0) }),
+      .parameter(
+        "delay", range: SessionShape.delays, unit: "ms", "the delay of the output",
+        { .float(Float(Double(chain.delayFrames) / rate * 1000)) },
+        { try chain.setDelay(frames: Int(($0.decimal / 1000 * rate).rounded())) }),
     ]
     if let marking {
       controls.append(

@@ -38,9 +38,10 @@ struct PluginClient {
   ///   - channels: Channels that enter the chain.
   ///   - inputs: Audio input ports, whose sound enters the chain.
   ///   - title: The client's name for patchbays.
+  ///   - delay: The delay of the output.
   init(
     _ plugins: ChosenPlugins, channels: Int, inputs: Int = 0, on server: JackServer,
-    named name: String, title: String, _ connections: Connections,
+    named name: String, title: String, delay: TimeValue? = nil, _ connections: Connections,
     _ controllers: ControllerOptions
   ) throws {
     do throws(ServerError) {
@@ -64,6 +65,9 @@ struct PluginClient {
       if inputs > 0 {
         let source = try chain.graph.addInputs(named: "inputs", audio: inputNames)
         try chain.graph.connect(source, to: chain.entrance)
+      }
+      if let delay {
+        try chain.setDelay(frames: Int(delay.frames(at: device.client.sampleRate)))
       }
       try chain.graph.run(on: device)
       show()
@@ -150,9 +154,11 @@ struct PluginClient {
   /// Prints the client's name, its latency and its connections.
   func announce() {
     let name = device.client.name
-    let latency = chain.latencyFrames
+    let (latency, delay) = (chain.latencyFrames, chain.delayFrames)
     Screen.shared.say(
-      "plugins: client \(name)" + (latency > 0 ? ", \(latency) frames of latency" : ""))
+      "\(chosen.choices.isEmpty ? "delay" : "plugins"): client \(name)"
+        + (latency > 0 ? ", \(latency) frames of latency" : "")
+        + (delay > 0 ? ", \(delay) frames of delay" : ""))
     for (port, connections) in zip(inputNames, inputConnections) {
       Screen.shared.say("  \(name):\(port) <- \(listed(connections))")
     }

@@ -118,7 +118,10 @@ struct RunSession: ParsableCommand {
     let jack = manager == nil ? followJack(running) : nil
     defer { jack?.end() }
     say(running)
-    if play { try start(running) }
+    if play {
+      running.awaitSenders { signals.received != nil }
+      try start(running)
+    }
     SessionScreen(running, signals, awake, seconds: seconds, isOnce: once && play).run()
     running.end()
     // Messages have told the person who quits of failures. systemd would run the session again after another exit code.
@@ -210,6 +213,9 @@ struct RunSession: ParsableCommand {
       "\(engine.document.name): server \(client.serverName), client \(client.name)\(remote)")
     for port in engine.portNames {
       Screen.shared.say("  \(client.name):\(port) - \(listed(client.connections(of: port)))")
+    }
+    for (send, sender) in zip(engine.document.sends, session.senders ?? []) {
+      Screen.shared.say("  \(send.bus) is sent to \(send.to): client \(sender.clientName)")
     }
     if let folder, engine.document.tracks.isEmpty, engine.document.recordings.isEmpty {
       Screen.shared.remark(

@@ -156,6 +156,7 @@ struct ShowSession: ParsableCommand {
       plugins.map { "\($0.id) <\($0.uri)>\($0.bypass ? " (bypassed)" : "")" }
         .joined(separator: " -> ")
     }
+    func late(_ delay: Double) -> String { delay == 0 ? "" : "\(plain(delay)) ms late" }
     for track in document.tracks {
       row(
         "track", track.name,
@@ -163,7 +164,7 @@ struct ShowSession: ParsableCommand {
           track.files.joined(separator: " "),
           track.volume == 0 ? "" : "\(plain(track.volume)) dB", track.mute ? "muted" : "",
           track.solo ? "solo" : "", track.loop ? "looped" : "", chain(track.chain),
-          output(track.bus, track.ports),
+          late(track.delay), output(track.bus, track.ports),
         ])
     }
     for bus in document.buses {
@@ -171,8 +172,11 @@ struct ShowSession: ParsableCommand {
         "bus", bus.name,
         [
           bus.gain == 0 ? "" : "\(plain(bus.gain)) dB", bus.mute ? "muted" : "",
-          chain(bus.chain), output(bus.bus, bus.ports),
+          chain(bus.chain), late(bus.delay), output(bus.bus, bus.ports),
         ])
+    }
+    for send in document.sends {
+      row("send", send.name, ["from \(send.bus)", late(send.delay), "to \(send.to)"])
     }
     for recording in document.recordings {
       let ports = "from \(recording.ports.joined(separator: " "))"

@@ -31,7 +31,7 @@ package struct RemoteNode: Codable, Hashable, Sendable {
   package static let root = "/cuejack"
 
   /// The parts of addresses behind which elements are numbered, and have names.
-  package static let named = ["tracks", "buses", "recordings", "groups", "scenes"]
+  package static let named = ["tracks", "buses", "sends", "recordings", "groups", "scenes"]
 
   /// Creates the node `path`, such as `tracks/1/gain`.
   package init(

@@ -39,6 +39,8 @@ package final class RunningSession: Sendable {
     let store: SessionStore
     let engine: SessionEngine
     let remote: RemoteService?
+    /// The programs that send buses to other machines, in the order of the document.
+    let senders: [NetworkSender]
   }
 
   let options: Options
@@ -131,6 +133,7 @@ package final class RunningSession: Sendable {
     var server = options.server
     server.claim = .kept
     let engine = try SessionEngine(document, in: store.folder, on: server, settings)
+    let senders = try startSenders(of: engine)
     engine.device.afterEvents { [weak engine, work] in
       if engine?.transportHasChanged == true { work.change { $0.isDue = true } }
     }
@@ -150,7 +153,7 @@ package final class RunningSession: Sendable {
         port: port, reach: options.reach, onMessage: options.onMessage)
     }
     opened.withLock {
-      $0 = Opened(store: store, engine: engine, remote: remote)
+      $0 = Opened(store: store, engine: engine, remote: remote, senders: senders)
     }
     version.add(1, ordering: .relaxed)
     recalled.withLock { $0 = "" }
@@ -172,6 +175,7 @@ package final class RunningSession: Sendable {
     // Nobody leads the transport from now on.
     if old.engine.document.transport.mode == .lead { old.engine.device.client.stopTransport() }
     old.remote?.end()
+    for sender in old.senders { sender.end() }
     old.engine.close()
     old.store.synchronize()
     version.add(1, ordering: .relaxed)

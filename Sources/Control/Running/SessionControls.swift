@@ -15,6 +15,7 @@ extension RemoteControl {
     return whole(document) + scenes(document)
       + document.tracks.indices.flatMap { track($0, engine) }
       + document.buses.indices.flatMap { bus($0, engine) }
+      + document.sends.indices.flatMap { send($0) }
       + document.recordings.indices.flatMap { recording($0) }
       + document.groups.indices.flatMap { group($0, document.groups[$0]) }
   }
@@ -127,6 +128,7 @@ extension RemoteControl {
         "\(name)/solo", path.appending(key: "solo"), types: "T",
         "whether only track \(index + 1) is heard"
       ) { .bool($0.tracks[index].solo) },
+      delay(name, path, "track \(index + 1)") { $0.tracks[index].delay },
       .reading(
         "\(name)/peak", .meter, types: String(repeating: "f", count: channels), unit: "dB",
         "the peaks of track \(index + 1), which fall by 20 dB per second"
@@ -169,10 +171,36 @@ extension RemoteControl {
         "\(name)/mute", path.appending(key: "mute"), types: "T",
         "whether bus \(index + 1) is silent"
       ) { .bool($0.buses[index].mute) },
+      delay(name, path, "bus \(index + 1)") { $0.buses[index].delay },
     ]
       + chain(name, path, engine.document.buses[index].chain.count, engine) {
         $0.buses[index].chain
       }
+  }
+
+  /// The delay of a track, a bus or a send.
+  private static func delay(
+    _ name: String, _ path: SessionPath, _ owner: String,
+    _ delay: @escaping @Sendable (SessionDocument) -> Double
+  ) -> RemoteControl {
+    .value(
+      "\(name)/delay", path.appending(key: "delay"), types: "f", range: SessionShape.delays,
+      unit: "ms", "the delay of \(owner)"
+    ) { .float(Float(delay($0))) }
+  }
+
+  private static func send(_ index: Int) -> [RemoteControl] {
+    let name = "sends/\(index + 1)"
+    let path = SessionPath([.key("sends"), .index(index)])
+    return [
+      .reading("\(name)/name", types: "s", "the name of send \(index + 1)") { _, engine in
+        [.string(engine.document.sends[index].name)]
+      },
+      .reading(
+        "\(name)/state", types: "s", "whether send \(index + 1) sends, starts, waits or has failed"
+      ) { session, _ in session.senders.map { [.string($0[index].state.words)] } },
+      delay(name, path, "send \(index + 1)") { $0.sends[index].delay },
+    ]
   }
 
   /// The plugins of a track or a bus: bypass, controls and parameters.

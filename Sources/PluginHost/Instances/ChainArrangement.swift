@@ -17,6 +17,8 @@ final class Arrangement: Sendable {
     let hearsControllers: Bool
     /// The gain of the output.
     var gain: Float = 1
+    /// The delay of the output in frames.
+    var delay = 0
     /// Whether all plugins are bypassed.
     var isBypassed = false
     var places: [Place]
@@ -108,6 +110,7 @@ extension PluginChain {
       let row = try PluginStages(
         members, arrangement.maker, behind: entrance, Array(0..<channels), of: graph)
       let (entrance, exit, ports, gain) = (entrance, exit, portNames.count, content.gain)
+      let delay = content.delay
       let (hearsControllers, hasOutput) = (content.hearsControllers, midiOutput != nil)
       if content.midiSource == nil,
         row.takesMIDI || !row.stages.isEmpty && hearsControllers
@@ -127,7 +130,7 @@ extension PluginChain {
             try wiring.disconnect(wire)
           }
           try row.connect(&wiring)
-          try row.connect(to: exit, ports: ports, gain: gain, &wiring)
+          try row.connect(to: exit, ports: ports, gain: gain, delayedBy: delay, &wiring)
           var midi = ChainMIDI()
           midi.stages = row.stages
           let written = try midi.connect(&wiring)

@@ -111,7 +111,7 @@ package struct PluginChain: Sendable {
       named: "ports", audio: portNames, midi: midiOutput.map { [$0] } ?? [])
     let (to, writer, hasOutput) = (exit, written, midiOutput != nil)
     try graph.edit { wiring throws(HostError) in
-      try row.connect(to: to, ports: row.outputs.count, gain: 1, &wiring)
+      try row.connect(to: to, ports: row.outputs.count, gain: 1, delayedBy: 0, &wiring)
       guard hasOutput, let writer else { return }
       try wiring.connect(Wire(from: writer.id, writer.output, to: to, isEvent: true))
     }
@@ -121,13 +121,23 @@ package struct PluginChain: Sendable {
   package var takesMIDI: Bool { stages.contains { $0[0].accepts(LV2.midi("MidiEvent")) } }
 
   /// Sets the gain of the chain's output as a factor, by a crossfade.
-  package func setGain(_ gain: Float) throws(HostError) {
+  package func setGain(_ gain: Float) throws(HostError) { try setOutput { $0.gain = gain } }
+
+  /// Delays the chain's output by a number of frames. While cycles run, a crossfade to the new delay follows as
+  /// soon as its delay line is full.
+  package func setDelay(frames: Int) throws(HostError) { try setOutput { $0.delay = frames } }
+
+  /// The delay of the chain's output in frames.
+  package var delayFrames: Int { arrangement.content.withLock { $0.delay } }
+
+  private func setOutput(_ change: (inout Arrangement.Content) -> Void) throws(HostError) {
     try arrangement.editing { content throws(HostError) in
-      let (row, exit, ports) = (content.row, exit, portNames.count)
+      change(&content)
+      let (changed, exit, ports) = (content, exit, portNames.count)
       try graph.edit { wiring throws(HostError) in
-        try row.connect(to: exit, ports: ports, gain: gain, &wiring)
+        try changed.row.connect(
+          to: exit, ports: ports, gain: changed.gain, delayedBy: changed.delay, &wiring)
       }
-      content.gain = gain
     }
   }
 

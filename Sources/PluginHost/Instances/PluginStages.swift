@@ -159,9 +159,13 @@ package struct PluginStages: Sendable {
     }
   }
 
-  /// Connects the end of the chain to the audio inputs of a node, or changes the gain of these wires.
-  func connect(to node: NodeID, ports: Int, gain: Float, _ wiring: inout Wiring) throws(HostError) {
-    try wiring.connect(last, outputs, to: node, Array(0..<ports), gain: gain)
+  /// Connects the end of the chain to the audio inputs of a node, or changes the gain and the delay of these
+  /// wires.
+  func connect(
+    to node: NodeID, ports: Int, gain: Float, delayedBy delay: Int, _ wiring: inout Wiring
+  ) throws(HostError) {
+    try wiring.connect(
+      last, outputs, to: node, Array(0..<ports), gain: gain, delayedBy: delay)
   }
 
   /// Whether a plugin takes MIDI that comes from outside the chain.

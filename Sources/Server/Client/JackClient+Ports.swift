@@ -32,12 +32,26 @@ extension JackClient {
     let latencies: [Int]? = whileOpen {
       ports.compactMap { name in
         guard let port = unsafe jack_port_by_name(client, name) else { return nil }
-        var range = jack_latency_range_t()
-        unsafe jack_port_get_latency_range(port, mode, &range)
-        return Int(range.max)
+        return unsafe Self.latency(of: port, mode).upperBound
       }
     }
     return latencies?.max() ?? 0
+  }
+
+  func latency(of name: String, _ direction: PortDirection) -> ClosedRange<Int> {
+    let mode = direction == .input ? JackCaptureLatency : JackPlaybackLatency
+    let latency: ClosedRange<Int>?? = whileOpen {
+      unsafe ownPort(name).map { unsafe Self.latency(of: $0, mode) }
+    }
+    return (latency ?? nil) ?? 0...0
+  }
+
+  private static func latency(
+    of port: OpaquePointer, _ mode: jack_latency_callback_mode_t
+  ) -> ClosedRange<Int> {
+    var range = jack_latency_range_t()
+    unsafe jack_port_get_latency_range(port, mode, &range)
+    return Int(range.min)...Int(max(range.min, range.max))
   }
 
   var load: Float { whileOpen { unsafe jack_cpu_load(client) } ?? 0 }

@@ -47,6 +47,9 @@ package protocol ServerClient: AnyObject, Sendable {
   /// Returns the largest latency in frames of the sound card's ports: from the card to `physicalInputs`
   /// for `.input`, from `physicalOutputs` to the card for `.output`.
   func cardLatency(_ direction: PortDirection) -> Int
+  /// Returns the latency range in frames that the server knows of this client's port `name`: from an output to the
+  /// card, or from the card to an input.
+  func latency(of name: String, _ direction: PortDirection) -> ClosedRange<Int>
   /// Let the transport roll, stop it, or move it, for all clients of the server.
   func startTransport()
   func stopTransport()
@@ -136,6 +139,7 @@ extension ServerClient {
   package var midiPorts: [JackPort] { [] }
   package func makesOwnConnections(_ port: String) -> Bool { false }
   package func cardLatency(_ direction: PortDirection) -> Int { 0 }
+  package func latency(of name: String, _ direction: PortDirection) -> ClosedRange<Int> { 0...0 }
   package func startTransport() {}
   package func stopTransport() {}
   package func locateTransport(to frame: Int64) {}

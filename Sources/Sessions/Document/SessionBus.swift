@@ -8,6 +8,8 @@ package struct SessionBus: SessionRecord {
   package var gain = 0.0
   package var mute = false
   package var chain: [SessionPlugin] = []
+  /// Milliseconds by which the sound is late at the bus's ports, or at the bus that receives it.
+  package var delay = 0.0
   /// Name of the bus that receives this one; nil if it has JACK ports of its own.
   package var bus: String?
   /// JACK ports that the bus's own ports are connected to, in order: none if the list is empty, those of the
@@ -27,6 +29,10 @@ package struct SessionBus: SessionRecord {
     Field(
       "chain", \.chain, .plugins, "Plugins that process the sum, in order.",
       synonyms: ["plugins", "effects"]),
+    Field(
+      "delay", \.delay, .delay,
+      "Time by which the sound is late at the bus's ports, or at the bus that receives it.",
+      synonyms: ["late", "latency", "ms"]),
     Field(
       "bus", \.bus, .text(.name),
       "Name of the bus that receives this one. Without it, the bus has JACK ports of its own.",

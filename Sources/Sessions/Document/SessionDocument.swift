@@ -1,4 +1,4 @@
-/// A session: tracks, buses, plugins, recordings, connections, controllers, start groups, scenes and automation, as
+/// A session: tracks, buses, sends, plugins, recordings, connections, controllers, start groups, scenes and automation, as
 /// `session.json` has them. A value without any connection to files or servers.
 package struct SessionDocument: SessionRecord {
   /// The version of the file format that this code reads and writes.
@@ -11,6 +11,7 @@ package struct SessionDocument: SessionRecord {
   package var transport = SessionTransport()
   package var tracks: [SessionTrack] = []
   package var buses: [SessionBus] = []
+  package var sends: [SessionSend] = []
   package var recordings: [SessionRecording] = []
   package var connections: [SessionConnection] = []
   package var controllers: [SessionMapping] = []
@@ -40,6 +41,9 @@ package struct SessionDocument: SessionRecord {
     Field(
       "buses", \.buses, .list(of: .record(SessionBus.shape), upTo: 256),
       "Mixers that add tracks and other buses.", synonyms: ["mixers"]),
+    Field(
+      "sends", \.sends, .list(of: .record(SessionSend.shape), upTo: 64),
+      "Buses that are sent to other machines.", synonyms: ["network", "receivers"]),
     Field(
       "recordings", \.recordings, .list(of: .record(SessionRecording.shape), upTo: 256),
       "Sound files that are recorded.", synonyms: ["records", "inputs"]),

@@ -26,6 +26,8 @@ package struct SessionTrack: SessionRecord {
   /// Position of the first frame on the session's timeline.
   package var start = SessionStart.frame(0)
   package var chain: [SessionPlugin] = []
+  /// Milliseconds by which the sound is late at the track's ports, or at the bus that receives it.
+  package var delay = 0.0
   /// Name of the bus that receives the track; nil if it has JACK ports of its own.
   package var bus: String?
   /// JACK ports that the track's own ports are connected to, in order: none if the list is empty, those of the
@@ -79,6 +81,10 @@ package struct SessionTrack: SessionRecord {
     Field(
       "chain", \.chain, .plugins, "Plugins that process the track, in order.",
       synonyms: ["plugins", "effects"]),
+    Field(
+      "delay", \.delay, .delay,
+      "Time by which the sound is late at the track's ports, or at the bus that receives it.",
+      synonyms: ["late", "latency", "ms"]),
     Field(
       "bus", \.bus, .text(.name),
       "Name of the bus that receives the track. Without it, the track has JACK ports of its own.",

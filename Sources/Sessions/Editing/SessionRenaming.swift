@@ -31,6 +31,7 @@ extension SessionDocument {
       rewrite("recordings", "ports", ports)
       rewrite("tracks", "bus", renamed)
       rewrite("buses", "bus", renamed)
+      rewrite("sends", "bus", renamed)
     case "tracks":
       rewrite("connections", "from", port)
       rewrite("recordings", "ports", ports)

@@ -49,6 +49,10 @@ package struct SessionGraph: Sendable, Equatable {
       }
       for name in bus.ports ?? [] { edges.append(Edge(from: own.exit, to: port(name))) }
     }
+    for send in document.sends {
+      guard let bus = buses[Name(send.bus)] else { continue }
+      edges.append(Edge(from: bus.exit, to: add(.port, send.to, "send \(send.name)")))
+    }
     for recording in document.recordings {
       let file = printable(fileName(recording.file))
       let node = add(.recording, recording.name, file)

@@ -251,12 +251,13 @@ extension SessionEngine {
 
   /// Position after the last frame of all tracks when they are rendered; nil if one is endless.
   fileprivate var renderedEnd: Int64? {
-    let delays = renderedDelays
+    let (delays, document) = (renderedDelays, document)
     var end: Int64 = 0
     for (number, group) in plan.groups.enumerated() {
       for track in group.tracks {
         guard let last = plan.tracks[track].end else { return nil }
-        end = max(end, last + (delays[number] ?? 0))
+        let late = plan.timeline.frames(of: document.delay(ofTrack: track))
+        end = max(end, last + (delays[number] ?? 0) + Int64(late))
       }
     }
     return end

@@ -88,6 +88,7 @@ package struct SessionCheck {
     var faults: [SessionFault] = []
     let lists: [(String, [String])] = [
       ("tracks", document.tracks.map(\.name)), ("buses", document.buses.map(\.name)),
+      ("sends", document.sends.map(\.name)),
       ("recordings", document.recordings.map(\.name)), ("groups", document.groups.map(\.name)),
       ("scenes", document.scenes.map(\.name)),
     ]
@@ -139,13 +140,15 @@ package struct SessionCheck {
   ) {
     let names = document.buses.map(\.name)
     let known = Set(names.map(Name.init))
+    func check(_ bus: String, _ path: SessionPath) {
+      if known.contains(Name(bus)) { return }
+      let near = near.question(bus, in: names)
+      faults.append(
+        SessionFault(.error, path.appending(key: "bus"), "there is no bus “\(bus)”\(near)"))
+    }
     func check(_ bus: String?, _ ports: [String]?, _ path: SessionPath) {
       guard let bus else { return }
-      if !known.contains(Name(bus)) {
-        let near = near.question(bus, in: names)
-        faults.append(
-          SessionFault(.error, path.appending(key: "bus"), "there is no bus “\(bus)”\(near)"))
-      }
+      check(bus, path)
       if ports?.isEmpty == false {
         faults.append(
           SessionFault(
@@ -155,6 +158,9 @@ package struct SessionCheck {
     }
     for (index, track) in document.tracks.enumerated() {
       check(track.bus, track.ports, SessionPath([.key("tracks"), .index(index)]))
+    }
+    for (index, send) in document.sends.enumerated() {
+      check(send.bus, SessionPath([.key("sends"), .index(index)]))
     }
     let outputs = Dictionary(
       document.buses.map { (Name($0.name), $0.bus.map(Name.init)) },

@@ -87,6 +87,14 @@ extension TextRule {
       && !hasControls(text)
   }
 
+  /// A receiver on another machine.
+  static let receiver = TextRule(
+    SessionReceiver.form,
+    pattern:
+      #"^(rtp://)?(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._][A-Za-z0-9._-]*):[0-9]{1,5}(@[A-Za-z0-9._][A-Za-z0-9._-]*)?$"#,
+    upTo: 300
+  ) { SessionReceiver($0) != nil }
+
   /// The path of a field of the session.
   static let target = TextRule(
     "the path of a number or switch, such as tracks[drums].gain",
@@ -143,6 +151,9 @@ extension SessionShape {
   static let decibels = SessionShape.number(-120...24, unit: "dB")
   /// The value of a plugin's parameter.
   static let parameter = SessionShape.number(-1e30...1e30, unit: "")
+  /// The delay of an output.
+  package static let delays = 0.0...2000
+  static let delay = SessionShape.number(delays, unit: "milliseconds")
   static let seconds = SessionShape.number(0...1_000_000, unit: "seconds")
   /// Frames below 2^53, which JSON carries exactly everywhere.
   static let frame = SessionShape.integer(0...(1 << 53), unit: "frames")

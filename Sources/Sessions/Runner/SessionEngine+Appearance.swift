@@ -16,6 +16,9 @@ extension SessionEngine {
     for (index, outlet) in plan.busOutlets.sorted(by: { $0.key < $1.key }) {
       ports += ClientAppearance.channels(outlet.ports, of: document.buses[index].name)
     }
+    for (send, names) in zip(document.sends, plan.sendPorts) {
+      ports += ClientAppearance.channels(names, of: "send \(send.name)")
+    }
     for entry in recorders.withLock({ $0 }) {
       ports += ClientAppearance.channels(
         entry.recorder.queue.statistics.portNames, of: "record \(entry.name)")

@@ -8,7 +8,7 @@ import Timeline
 /// Edits of a running session, and its connections.
 extension SessionEngine {
   /// Takes the values of an edited document that can change while the session runs: volume, gain, mute,
-  /// solo, balance, names of nothing, parameters and bypass of plugins, JACK ports, connections and scenes.
+  /// solo, balance, delays, names of nothing, parameters and bypass of plugins, JACK ports, connections and scenes.
   ///
   /// - Parameter scene: The scene that is recalled by the edit; nil for none. Its values take effect in one cycle.
   /// - Throws: `SessionRunError.refused` if something else differs; nothing has changed then.
@@ -24,6 +24,7 @@ extension SessionEngine {
         } else {
           session.setGains(document)
         }
+        if Self.delays(of: old) != Self.delays(of: document) { try session.setDelays(document) }
         for (before, after) in zip(old.plugins, document.plugins) {
           let instances = session.instances(at: after.path)
           for (name, value) in after.plugin.parameters
@@ -102,6 +103,10 @@ extension SessionEngine {
     }
   }
 
+  private static func delays(of document: SessionDocument) -> [[Double]] {
+    [document.tracks.map(\.delay), document.buses.map(\.delay), document.sends.map(\.delay)]
+  }
+
   /// Returns the document with the same values in all fields that can change.
   private static func structure(of document: SessionDocument) -> SessionDocument {
     var fixed = document
@@ -115,15 +120,18 @@ extension SessionEngine {
     for index in fixed.tracks.indices {
       fixed.tracks[index].volume = 0
       fixed.tracks[index].pan = 0
+      fixed.tracks[index].delay = 0
       fixed.tracks[index].mute = false
       fixed.tracks[index].solo = false
       fix(&fixed.tracks[index].chain)
     }
     for index in fixed.buses.indices {
       fixed.buses[index].gain = 0
+      fixed.buses[index].delay = 0
       fixed.buses[index].mute = false
       fix(&fixed.buses[index].chain)
     }
+    for index in fixed.sends.indices { fixed.sends[index].delay = 0 }
     for index in fixed.recordings.indices { fixed.recordings[index].armed = false }
     fixed.connections = []
     fixed.scenes = []

@@ -63,7 +63,10 @@ extension SessionEngine {
           || run.motion == .playing && run.tracks.contains { players[$0] != nil }
       }
     }
-    return !waits && (!isRecording || players.contains { $0 != nil })
+    let document = document
+    let late = document.tracks.indices.map { document.delay(ofTrack: $0) }.max() ?? 0
+    let end = latestEnd.load(ordering: .relaxed) + Int64(plan.timeline.frames(of: late))
+    return !waits && (!isRecording || players.contains { $0 != nil }) && device.now >= end
   }
 
   /// The position of a group in device frames: the present one while it plays, else that of the next start.

@@ -55,6 +55,7 @@ extension SessionEngine {
       runs[index].origin = 0
       return runs[index].tracks
     }
+    latestEnd.store(device.now, ordering: .relaxed)
     tellFailedSounds(isLast: true)
     do throws(SessionRunError) {
       try rewind(tracks, to: 0)

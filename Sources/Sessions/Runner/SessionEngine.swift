@@ -93,6 +93,8 @@ package final class SessionEngine: Sendable {
   let interruption = Mutex<Interruption?>(nil)
   private let isClosed = Atomic<Bool>(false)
   let seenRestarts = Atomic<UInt64>(0)
+  /// Device frame at which the latest run ended whose tracks are over; 0 before the first.
+  let latestEnd = Atomic<Int64>(0)
 
   /// Opens the client, the files and the plugins, and makes the connections. Nothing plays yet. Blocks.
   ///

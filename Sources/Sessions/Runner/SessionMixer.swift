@@ -34,6 +34,10 @@ package struct SessionMixer: Sendable {
   }
   private let trackFaders: [[Fader]]
   private let busFaders: [[Fader]]
+  /// The wires from the chains of buses to the ports of the sends, in order, and the indices of these buses.
+  private let sendFaders: [[Fader]]
+  private let sentBuses: [Int]
+  private let timeline: SessionTimescale
   /// The wires from the sources to their chains.
   private let entries: [[Wire]]
   private let isStereo: [Bool]
@@ -55,6 +59,7 @@ package struct SessionMixer: Sendable {
     priority: Int?, threads: Int
   ) throws(SessionError) {
     let rate = plan.timeline.sampleRate
+    timeline = plan.timeline
     let graph = Graph(
       sampleRate: rate, blockFrames: blockFrames,
       threads: GraphThreads(threads, priority: priority))
@@ -119,7 +124,7 @@ package struct SessionMixer: Sendable {
     let outlets =
       plan.trackOutlets.sorted { $0.key < $1.key }.map(\.value)
       + plan.busOutlets.sorted { $0.key < $1.key }.map(\.value)
-    let ports = outlets.flatMap(\.ports)
+    let ports = outlets.flatMap(\.ports) + plan.sendPorts.joined()
     let busIndices = Dictionary(
       document.buses.enumerated().map { (Name($1.name), $0) }, uniquingKeysWith: { a, _ in a })
     do throws(HostError) {
@@ -131,13 +136,13 @@ package struct SessionMixer: Sendable {
       let listener = try tap.map { tap throws(HostError) in try graph.add(tap.node()) }
       var faderCount = 0
       /// The faders from a chain to a bus, or to ports.
-      func faders(_ chain: PluginStages, bus: String?, _ outlet: SessionPlan.Outlet?) -> [Fader] {
+      func faders(_ chain: PluginStages, bus: String?, _ outlet: [String]?) -> [Fader] {
         let target: (node: NodeID, inputs: [Int])
         if let bus, let index = busIndices[Name(bus)] {
           target = (busHeads[index], Array(0..<document.buses[index].channels))
         } else {
-          let first = outlet?.ports.first.flatMap { ports.firstIndex(of: $0) } ?? 0
-          target = (exit, Array(first..<first + (outlet?.ports.count ?? 0)))
+          let first = outlet?.first.flatMap { ports.firstIndex(of: $0) } ?? 0
+          target = (exit, Array(first..<first + (outlet?.count ?? 0)))
         }
         return SessionDocument.wires(
           from: chain.outputs.count, to: target.inputs.count
@@ -150,30 +155,34 @@ package struct SessionMixer: Sendable {
         }
       }
       let trackFaders = document.tracks.indices.map {
-        faders(trackChains[$0], bus: document.tracks[$0].bus, plan.trackOutlets[$0])
+        faders(trackChains[$0], bus: document.tracks[$0].bus, plan.trackOutlets[$0]?.ports)
       }
       let busFaders = document.buses.indices.map {
-        faders(busChains[$0], bus: document.buses[$0].bus, plan.busOutlets[$0])
+        faders(busChains[$0], bus: document.buses[$0].bus, plan.busOutlets[$0]?.ports)
       }
+      let sentBuses = document.sends.map { busIndices[Name($0.bus)] ?? 0 }
+      let sendFaders = zip(sentBuses, plan.sendPorts).map { faders(busChains[$0], bus: nil, $1) }
+      self.sentBuses = sentBuses
+      self.sendFaders = sendFaders
       self.trackFaders = trackFaders
       self.busFaders = busFaders
       let isStereo = trackFaders.enumerated().map { index, faders in
         trackChains[index].outputs.count <= 2 && Set(faders.map(\.channel)).count == 2
       }
       self.isStereo = isStereo
-      func curves(_ lists: [[Fader]], isTrack: Bool) -> [[(
+      func curves(_ owner: Int, _ faders: [Fader], isTrack: Bool) -> [[(
         kind: GainCurve.Kind, curve: GraphCurve
       )]] {
-        lists.enumerated().flatMap { index, faders in
-          faders.map {
-            automation.gains(
-              isTrack: isTrack, index, channel: $0.channel,
-              isStereo: isTrack && isStereo[index])
-          }
+        faders.map {
+          automation.gains(
+            isTrack: isTrack, owner, channel: $0.channel,
+            isStereo: isTrack && isStereo[owner])
         }
       }
       graph.addFaders(
-        curves(trackFaders, isTrack: true) + curves(busFaders, isTrack: false),
+        trackFaders.enumerated().flatMap { curves($0, $1, isTrack: true) }
+          + busFaders.enumerated().flatMap { curves($0, $1, isTrack: false) }
+          + zip(sentBuses, sendFaders).flatMap { curves($0, $1, isTrack: false) },
         courses: plan.groups.count)
       var controlCurves: [(node: NodeID, plugins: [NodeID])] = []
       for (path, plugin) in document.plugins {
@@ -209,10 +218,8 @@ package struct SessionMixer: Sendable {
         for (node, plugins) in controlCurves {
           for plugin in plugins { try wiring.connectControllers(node, 0, to: plugin) }
         }
-        for fader in (trackFaders + busFaders).joined() {
-          try wiring.connect(fader.wire, through: fader.number)
-        }
       }
+      try setDelays(document)
       setGains(document, over: 0)
       for (path, plugin) in document.plugins where plugin.bypass { try setBypass(path, true) }
     } catch {
@@ -283,7 +290,26 @@ package struct SessionMixer: Sendable {
       let gain = document.gain(ofBus: index)
       for fader in faders { gains.append(gain * fader.share) }
     }
+    for (bus, faders) in zip(sentBuses, sendFaders) {
+      let gain = document.gain(ofBus: bus)
+      for fader in faders { gains.append(gain * fader.share) }
+    }
     return gains
+  }
+
+  /// Makes the wires behind the chains, each with its delay. Those that exist are crossfaded to another delay.
+  func setDelays(_ document: SessionDocument) throws(HostError) {
+    let all = trackFaders + busFaders + sendFaders
+    let delays =
+      document.tracks.map(\.delay) + document.buses.map(\.delay) + document.sends.map(\.delay)
+    try graph.edit { wiring throws(HostError) in
+      for (faders, delay) in zip(all, delays) {
+        for fader in faders {
+          try wiring.connect(
+            fader.wire, through: fader.number, delayedBy: timeline.frames(of: delay))
+        }
+      }
+    }
   }
 
   /// Whether a track's balance can change: it has two channels behind its chain.

@@ -19,6 +19,11 @@ package struct SessionTimescale: Sendable, Equatable {
     return Int64(held: (start.seconds(sampleRate: sampleRate, tempo: tempo) * sampleRate).rounded())
   }
 
+  /// Returns the frames of a delay in milliseconds.
+  package func frames(of delay: Double) -> Int {
+    Int(held: (delay / 1000 * sampleRate).rounded())
+  }
+
   package func seconds(of frame: Int64) -> Double { Double(frame) / sampleRate }
 }
 
@@ -65,6 +70,8 @@ package struct SessionPlan: Sendable {
   /// The ports of tracks and buses that do not go to a bus.
   package let trackOutlets: [Int: Outlet]
   package let busOutlets: [Int: Outlet]
+  /// The ports of the sends, in order, which programs of their own are connected to.
+  package let sendPorts: [[String]]
   /// Indices of the tracks that start together: first those that are in no group, then each group's.
   package let groups: [(group: SessionGroup?, tracks: [Int])]
 
@@ -110,6 +117,10 @@ package struct SessionPlan: Sendable {
       outlets[index] = Self.outlet(bus.name, bus.channels, bus.ports, [], &taken)
     }
     busOutlets = outlets
+    sendPorts = document.sends.map { send in
+      let bus = document.buses.first { $0.name.isSameName(as: send.bus) }
+      return Self.outlet(send.name, bus?.channels ?? 1, [], [], &taken).ports
+    }
     groups = Self.groups(of: document)
   }
 
@@ -184,6 +195,21 @@ extension SessionDocument {
   /// Returns a bus's gain with mute, as a factor.
   package func gain(ofBus index: Int) -> Float {
     buses[index].mute ? 0 : factor(decibels: buses[index].gain)
+  }
+
+  /// Returns the milliseconds by which a track is late where its sound leaves the session.
+  package func delay(ofTrack index: Int) -> Double {
+    let ways = Dictionary(
+      buses.map { (Name($0.name), $0) }, uniquingKeysWith: { first, _ in first })
+    var delay = tracks[index].delay
+    var bus = tracks[index].bus
+    // A faulty document may have a cycle of buses.
+    for _ in buses {
+      guard let next = bus.flatMap({ ways[Name($0)] }) else { break }
+      delay += next.delay
+      bus = next.bus
+    }
+    return delay
   }
 
   /// Returns the wires from a sound's channels to the channels of what receives it: one to one, a single

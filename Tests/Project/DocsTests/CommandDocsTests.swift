@@ -6,7 +6,8 @@ import Testing
 @Suite(.tags(.program)) struct CommandDocsTests {
   private static let subcommands = [
     ["play"], ["record"], ["convert"], ["info"], ["plugins"], ["plugins", "list"],
-    ["plugins", "info"], ["plugins", "presets"], ["plugins", "check"], ["graph"], ["list"], ["osc"],
+    ["plugins", "info"], ["plugins", "presets"], ["plugins", "check"], ["graph"], ["list"],
+    ["measure-latency"], ["osc"],
     ["set"],
     ["fx"], ["demo"],
     ["session"], ["session", "new"], ["session", "add"], ["session", "set"], ["session", "check"],

@@ -28,7 +28,10 @@ func sampleSession() -> SessionDocument {
   main.chain[0].trust = true
   var reverb = SessionBus(name: "reverb")
   reverb.bus = "main"
+  reverb.delay = 12.5
   document.buses = [main, reverb]
+  document.sends = [SessionSend(name: "hall", bus: "main", to: "239.1.2.3:9700@eth0")]
+  document.sends[0].delay = 3
   var take = SessionRecording(
     name: "take", ports: ["system:capture_1", "system:capture_2"], file: "takes/take.flac")
   take.armed = true

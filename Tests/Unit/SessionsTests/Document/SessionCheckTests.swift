@@ -83,7 +83,7 @@ import Testing
         "automation[3].target: a curve moves controls of plugins, and urn:a#b is a parameter with a URI",
         "automation[4].target: scenes and curves set gains, balances, mutes and parameters of plugins, and tracks[drums].rate is none",
         "scenes[verse].values[\"buses[main].gain\"]: warning: automation[0] moves this value, and the scene leaves it",
-        "scenes[verse].values[\"buses[main].pan\"]: buses[0].pan: unknown key: it is none of name, channels, gain, mute, chain, bus, ports",
+        "scenes[verse].values[\"buses[main].pan\"]: buses[0].pan: unknown key: it is none of name, channels, gain, mute, chain, delay, bus, ports",
         "scenes[verse].values.name: scenes and curves set gains, balances, mutes and parameters of plugins, and name is none",
         "scenes[verse].values[\"tracks[drum].gain\"]: tracks[drum].gain: there is no element “drum”; did you mean “drums”?",
         "scenes[verse].values[\"tracks[drums].chain[amb].parameters.gain\"]: tracks[0].chain[amb]: there is no element with this name; did you mean “amp”?",

@@ -24,7 +24,7 @@ import Testing
     let records: [(any SessionRecord.Type, [String: String])] = [
       (SessionDocument.self, [:]), (SessionTransport.self, [:]),
       (SessionTrack.self, ["files": "file", "volume": "gain"]), (SessionPlugin.self, [:]),
-      (SessionBus.self, [:]),
+      (SessionBus.self, [:]), (SessionSend.self, [:]),
       (SessionRecording.self, [:]), (SessionConnection.self, [:]), (SessionMapping.self, [:]),
       (SessionGroup.self, [:]), (SessionScene.self, [:]), (SessionCurve.self, [:]),
       (SessionPoint.self, [:]),
