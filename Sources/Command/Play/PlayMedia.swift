@@ -27,8 +27,8 @@ final class PlayMedia {
   private let keys: PlayKeys
   private let players: [FilePlayer]
   private let player: FilePlayer
-  /// The tags of the file with a number that was read last.
-  private var tags: (track: Int, tags: [String: String])?
+  /// The names of the file with a number that was described last.
+  private var described: (track: Int, names: MediaState)?
 
   init(_ keys: PlayKeys, _ players: [FilePlayer]) {
     self.keys = keys
@@ -75,19 +75,22 @@ final class PlayMedia {
     return state
   }
 
-  /// Adds the names of a sound.
+  /// Adds the names of a sound, which are read when another one begins.
   private func describe(_ sound: any SoundSource, _ state: inout MediaState) {
-    let names = state.isSequence ? [sound.path] : players.map(\.file.path)
-    state.title = names.map { String(printable(fileName($0)).pathStem) }.joined(separator: ", ")
-    guard let reader = sound as? SoundReader ?? (sound as? SoundSlice)?.reader else { return }
-    state.path = resolvedPath(sound.path)
-    if players.count > 1, !state.isSequence { return }
-    if tags?.track != state.track {
-      tags = (state.track, (try? reader.file.tags()) ?? [:])
+    if described?.track != state.track {
+      var names = MediaState()
+      let paths = state.isSequence ? [sound.path] : players.map(\.file.path)
+      names.title = paths.map { String(printable(fileName($0)).pathStem) }.joined(separator: ", ")
+      if paths.count == 1, let reader = sound as? SoundReader ?? (sound as? SoundSlice)?.reader {
+        names.path = resolvedPath(sound.path)
+        let tags = (try? reader.file.tags()) ?? [:]
+        if let title = tags["title"], !title.isEmpty { names.title = title }
+        (names.artist, names.album) = (tags["artist"], tags["album"])
+      }
+      described = (state.track, names)
     }
-    let texts = tags?.tags ?? [:]
-    if let title = texts["title"], !title.isEmpty { state.title = title }
-    state.artist = texts["artist"]
-    state.album = texts["album"]
+    guard let names = described?.names else { return }
+    (state.title, state.path) = (names.title, names.path)
+    (state.artist, state.album) = (names.artist, names.album)
   }
 }
