@@ -187,7 +187,7 @@ import Testing
           // A complete bundle has a library and at least a manifest.
           let bundles = root.appendingPathComponent("usr/lib/lv2")
           let names = try FileManager.default.contentsOfDirectory(atPath: bundles.path)
-          expectEqual(names.count, 11, "\(names)")
+          expectEqual(names.count, 12, "\(names)")
           for name in names {
             let folder = bundles.appendingPathComponent(name)
             let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)

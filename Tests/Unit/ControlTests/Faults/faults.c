@@ -45,12 +45,14 @@ static int is_file_inside(int file) {
 
 // Returns whether this call is to fail.
 static int fails(int is_ours) {
-  if (!order || !is_ours || atomic_load(order) < 0) return 0;
-  if (atomic_load(order) > 0) {
-    atomic_fetch_sub(order, 1);
-    return 0;
-  }
-  if (!atomic_load(order + 2)) atomic_store(order, -1);
+  if (!order || !is_ours) return 0;
+  // The test may change the order meanwhile: each call follows one.
+  int32_t left = atomic_load(order), next;
+  do {
+    if (left < 0) return 0;
+    next = left > 0 ? left - 1 : atomic_load(order + 2) ? 0 : -1;
+  } while (!atomic_compare_exchange_weak(order, &left, next));
+  if (left > 0) return 0;
   errno = atomic_load(order + 1);
   return 1;
 }

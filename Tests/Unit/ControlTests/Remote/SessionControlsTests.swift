@@ -32,6 +32,7 @@ import Testing
       document.recordings = ["one", "two"].map {
         SessionRecording(name: $0, ports: ["system:capture_1"], file: "\($0).wav")
       }
+      document.sends = [SessionSend(name: "far", bus: "main", to: "127.0.0.1:9700")]
       document.groups = [SessionGroup(name: "hits", tracks: ["hit"], trigger: .osc("/hit"))]
       document.scenes = [SessionScene(name: "dry", values: ["tracks[voice].mute": .flag(true)])]
       document.transport.mode = mode
@@ -79,7 +80,7 @@ import Testing
       var met: Set<String> = []
       for node in nodes where node.address != "/hit" {
         let address = node.address
-          .replacing(/(tracks|buses|recordings|groups|scenes)\/\d+/) { "\($0.output.1)/N" }
+          .replacing(/(tracks|buses|sends|recordings|groups|scenes)\/\d+/) { "\($0.output.1)/N" }
           .replacing(/plugins\/\d+\/.*/, with: "plugins/M/SYMBOL")
           .replacing(/(bypass|id)\/\d+/) { "\($0.output.1)/M" }
         met.insert(address)

@@ -300,10 +300,14 @@ import Testing
       let files = ChannelFiles(parts, format)
       expectTrue(!files.split())
       let writing = DispatchGroup()
+      let isOver = Monitor(false)
       DispatchQueue.global().async(group: writing) {
-        for _ in 0..<1000 { try? files.appendSilence(frames: 10, at: 0) }
+        while !isOver.read({ $0 }) { try? files.appendSilence(frames: 10, at: 0) }
       }
-      while writing.wait(timeout: .now()) == .timedOut { _ = files.split() }
+      var splits = 0
+      while splits < 20 { if files.split() { splits += 1 } }
+      isOver.change { $0 = true }
+      writing.wait()
       try files.finish()
       expectTrue(done[0].parts.count > 10)
       expectEqual(done[0].parts.map(\.frames), done[1].parts.map(\.frames))
