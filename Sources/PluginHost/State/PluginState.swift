@@ -149,7 +149,9 @@ package final class PluginState: @unchecked Sendable {
   ///
   /// It does not use lilv's own function, which deletes files outside the folder.
   private func write(copyTo folder: String) throws(HostError) {
-    try writeText(to: folder)
+    // The folder is copied to another one. From there, a path that is relative to this one leads elsewhere: only files
+    // that the plugin created are in both.
+    try writeText(to: folder, isRelative: scratch != nil)
     guard let made = scratch?.path, let names = names(inFolder: made) else { return }
     for name in names where name != Self.file {
       let (file, link) = (made + "/" + name, folder + "/" + name)
@@ -157,13 +159,15 @@ package final class PluginState: @unchecked Sendable {
     }
   }
 
-  private func writeText(to folder: String) throws(HostError) {
+  /// - Parameter isRelative: Whether files are named by their paths relative to the folder.
+  private func writeText(to folder: String, isRelative: Bool = true) throws(HostError) {
     let path = folder + "/" + Self.file
     let uri = fileURL(path)
-    guard let text = text(named: uri, base: uri) else {
+    guard let text = text(named: uri, base: isRelative ? uri : nil) else {
       throw .unwritableState(folder: folder, reason: "there is not enough memory")
     }
-    try StateFolder.write(Self.prefixes + text, to: path)
+    // Without a base, the state itself is named by its path, too.
+    try StateFolder.write(Self.prefixes + text.replacing("<\(uri)>", with: "<>"), to: path)
   }
 
   /// Writes a state that was captured for this folder, and waits until it is on disk.

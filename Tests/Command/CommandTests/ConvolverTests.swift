@@ -99,6 +99,26 @@ import Testing
     }
   }
 
+  /// The process has a copy of the state in another folder of temporary files, and the response is in a third one.
+  @Test("In a process of its own it reads the same file") func isolated() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("in.wav", in: folder, frames: 9600, seed: 1)
+      let room = try WaveFile(
+        "room.wav", in: folder, coding: .f32, channels: 1, frames: 480, seed: 2)
+      let heard = try [[], ["--isolate", "all"]].map { isolation in
+        let out = folder.appendingPathComponent("out\(isolation.count).wav")
+        let result = try play(
+          [
+            file.path, "--plugin", "convolver:file=\(room.path),wet=-20", "--render", out.path,
+            "--format", "f32",
+          ] + isolation, environment: environment.merging(withoutServer) { $1 })
+        try require(result.status == 0 && result.errors == "", "\(result)")
+        return try channels(of: out)
+      }
+      expectTrue(heard[0] == heard[1] && heard[0][0].contains { abs($0) > 0.01 })
+    }
+  }
+
   @Test("What is no response is told") func faults() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("in.wav", in: folder, frames: 480)
