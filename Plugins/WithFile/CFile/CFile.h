@@ -19,13 +19,14 @@ struct cue_urids {
   LV2_URID object, blank, path, urid, midi, set, get, property, value, error, file;
 };
 
-// Values of controls that a file is loaded with.
+// The values of controls with which a file is loaded: trim and pre-delay in milliseconds for an
+// impulse response, and the polyphony for a SoundFont.
 struct cue_settings {
   float first, second;
 };
 
-// What the worker hands to the process thread: what it has loaded, NULL if it failed, and a value
-// of the port `status`.
+// The worker's answer to the process thread: the content of the file, NULL if it cannot be loaded,
+// and a value of the port `status`.
 struct cue_loaded {
   void *content;
   int status;
@@ -36,7 +37,8 @@ struct cue_mailbox {
   double rate;
   LV2_Log_Log *log;
   struct cue_urids urids;
-  // What takes the place of the present content. Process thread, as the next two.
+  // Loaded content that the next cycle takes in place of the present one. Process thread, as the
+  // next two.
   void *incoming;
   int status;
   // True while the worker loads a file.

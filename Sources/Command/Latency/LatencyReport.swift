@@ -1,7 +1,7 @@
 import Sessions
 import System
 
-/// What `cuejack measure-latency` prints. Property names are the JSON keys.
+/// The figures that `cuejack measure-latency` prints. Property names are the JSON keys.
 struct LatencyReport: Encodable {
   /// A latency that JACK knows.
   struct Known: Encodable {

@@ -8,7 +8,7 @@ import System
 /// A measurement of `cuejack measure-latency`. Main thread.
 struct LoopMeasurement {
   let report: LatencyReport
-  /// What people should know about the figures.
+  /// Warnings about the figures.
   private(set) var remarks: [String] = []
 
   /// The reason why there is no figure.

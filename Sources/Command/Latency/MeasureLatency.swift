@@ -12,8 +12,8 @@ struct MeasureLatency: ParsableCommand {
     discussion: """
       Plays a burst of noise on one port and looks for it on another one, by correlation, to the frame: a cable \
       from the output of the sound card to its input, or a program in between. Prints the round trip, the part \
-      of it that JACK knows from the latencies of the ports, and the rest, of which half each is for jackd's \
-      -I and -O. The noise is repeated; the median counts, and a message tells if the rounds differ.
+      of it that JACK knows from the latencies of the ports, and the rest: half of it is for jackd's -I, the other \
+      half for -O. The noise is repeated; the median counts, and a message tells if the rounds differ.
 
       On a server where this command is within a loop of JACK connections, as with a plugin host between the ports, \
       the round trip has one more period: JACK delays a loop by that.

@@ -22,7 +22,8 @@ struct MediaOptions: ParsableArguments {
   var isWanted: Bool { !noMPRIS }
 }
 
-/// What the desktop shows of `cuejack play`: the sequence among its files, or all files that play together. Main thread.
+/// The player that the desktop shows for `cuejack play`: the sequence among its files, or all files that play together.
+/// Main thread.
 final class PlayMedia {
   private let keys: PlayKeys
   private let players: [FilePlayer]
@@ -48,7 +49,6 @@ final class PlayMedia {
       default: .stopped
       }
     state.rate = player.clip.rate
-    state.canSetRate = keys.speed != nil
     state.gain = keys.gain
     state.isLooping = keys.isLooping
     let file = player.file

@@ -73,7 +73,7 @@ struct SessionScreen {
     for (index, track) in document.tracks.enumerated().dropFirst(first).prefix(room) {
       let levels = Levels(peaks: peaks.indices.contains(index) ? peaks[index] : [])
       let mark = index == desk.selected && keys != nil ? ">" : " "
-      // What a curve moves has the value of the present position.
+      // A track that a curve moves is shown with the value of the present position.
       let path = SessionPath([.key("tracks"), .index(index)])
       let isMuted = engine.automated(path.appending(key: "mute")).map { $0 >= 0.5 } ?? track.mute
       let gain = engine.automated(path.appending(key: "gain")) ?? track.volume

@@ -43,22 +43,16 @@ struct MediaObject {
     table["mpris:length"] = state.length.map { .int(microseconds($0)) }
     table["xesam:artist"] = state.artist.map { .strings([$0]) }
     table["xesam:album"] = state.album.map { .string($0) }
-    table["xesam:url"] = state.path.map { .string("file://\(Self.escaped($0))") }
+    table["xesam:url"] = state.path.map { .string(fileURL($0)) }
     return table
   }
 
-  private static let plain = Set(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/".utf8)
-
-  private static func escaped(_ path: String) -> String {
-    path.systemName.dropLast().map { UInt8(bitPattern: $0) }.map { byte in
-      if plain.contains(byte) { return String(UnicodeScalar(byte)) }
-      let digits = String(byte, radix: 16, uppercase: true)
-      return digits.count == 1 ? "%0\(digits)" : "%\(digits)"
-    }.joined()
+  /// Returns the range of a parameter; nil if the player does not have it.
+  private func range(of parameter: String) -> ClosedRange<Double>? {
+    let node = target.remoteNodes.first { $0.address == "/cuejack/\(parameter)" }
+    guard let lowest = node?.lowest, let highest = node?.highest else { return nil }
+    return lowest...highest
   }
-
-  private static let rates = (least: 0.5, most: 2.0)
 
   /// The properties of an interface that change with the state, and those that do not; nil if there is no such
   /// interface.
@@ -81,13 +75,14 @@ struct MediaObject {
 
   /// The properties of the player whose changes are signalled.
   var changing: [String: BusValue] {
-    [
+    let rates = range(of: "rate") ?? state.rate...state.rate
+    return [
       "PlaybackStatus": .string(state.status.rawValue),
       "LoopStatus": .string(state.isLooping ? (state.isSequence ? "Playlist" : "Track") : "None"),
       "Rate": .double(state.rate), "Metadata": .table(metadata),
       "Volume": .double(Double(factor(decibels: state.gain))),
-      "MinimumRate": .double(state.canSetRate ? Self.rates.least : state.rate),
-      "MaximumRate": .double(state.canSetRate ? Self.rates.most : state.rate),
+      "MinimumRate": .double(rates.lowerBound),
+      "MaximumRate": .double(rates.upperBound),
       "CanGoNext": .bool(state.isSequence), "CanGoPrevious": .bool(state.isSequence),
     ]
   }
@@ -163,7 +158,7 @@ struct MediaObject {
     switch (interface, name) {
     case (Self.player, "Volume"):
       guard let volume = call.readNumber() else { throw .invalid("Volume takes a number") }
-      let range = -120.0...24
+      guard let range = range(of: "gain") else { return }
       let gain = decibels(volume).map { min(max($0, range.lowerBound), range.upperBound) }
       try change("gain", to: .float(Float(gain ?? range.lowerBound)))
     case (Self.player, "Rate"):

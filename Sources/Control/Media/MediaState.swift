@@ -1,4 +1,4 @@
-/// What a player shows to the desktop.
+/// The state of a player that the desktop shows.
 package struct MediaState: Equatable, Sendable {
   package enum Status: String, Sendable {
     case playing = "Playing"
@@ -18,9 +18,8 @@ package struct MediaState: Equatable, Sendable {
   package var length: Double?
   /// Seconds of playing at which the file begins.
   package var begin = 0.0
-  /// The speed, and whether it can change.
+  /// The speed.
   package var rate = 1.0
-  package var canSetRate = false
   /// The gain in decibels.
   package var gain = 0.0
   package var isLooping = false

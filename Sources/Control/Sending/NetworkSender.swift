@@ -7,7 +7,7 @@ import System
 /// A program that sends the sound of JACK ports to another machine. A thread starts the program, connects ports to
 /// it, watches it and starts it again when it ends. Any thread.
 package final class NetworkSender: Sendable {
-  /// What the program does.
+  /// The state of the program.
   package enum State: Sendable, Equatable {
     case starting, sending
     /// It has ended, and starts again after a while.

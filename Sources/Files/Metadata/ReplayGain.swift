@@ -2,7 +2,7 @@ import Glibc
 
 /// The gains and peaks that a file's ReplayGain tags give, or its R128 tags, which Opus has.
 package struct ReplayGain: Equatable, Sendable {
-  /// What a gain is computed from.
+  /// The sound whose loudness a gain levels.
   package enum Scope: String, CaseIterable, Sendable {
     case track, album
   }

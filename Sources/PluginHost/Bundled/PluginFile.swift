@@ -21,7 +21,7 @@ package enum PluginFile {
     for (symbol, value) in controls.sorted(by: { $0.key < $1.key }) {
       text += " ;\n lv2:port [ lv2:symbol \"\(symbol)\" ; pset:value \"\(value)\"^^<\(float)> ]"
     }
-    if let path { text += " ;\n state:state [ <\(uri)#file> <file://\(encoded(path))> ]" }
+    if let path { text += " ;\n state:state [ <\(uri)#file> <\(fileURL(absolute(path)))> ]" }
     return text + " .\n"
   }
 
@@ -31,21 +31,10 @@ package enum PluginFile {
     return decoded(String(found.1))
   }
 
-  private static let plain = Set(
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/".utf8)
-
   private static func absolute(_ path: String) -> String {
     guard !path.hasPrefix("/"), let folder = unsafe getcwd(nil, 0) else { return path }
     defer { unsafe free(folder) }
     return "\(unsafe String(systemName: folder))/\(path)"
-  }
-
-  private static func encoded(_ path: String) -> String {
-    absolute(path).systemName.dropLast().map { UInt8(bitPattern: $0) }.map { byte in
-      if plain.contains(byte) { return String(UnicodeScalar(byte)) }
-      let digits = String(byte, radix: 16, uppercase: true)
-      return digits.count == 1 ? "%0\(digits)" : "%\(digits)"
-    }.joined()
   }
 
   private static func decoded(_ text: String) -> String {

@@ -187,7 +187,7 @@ import Testing
       // A tenth of a second for three quarters.
       let steps = zip(crossed, crossed.dropFirst()).map { $0 - $1 }
       expectTrue(steps.allSatisfy { (-1e-6...0.75 / 4800 + 1e-6).contains($0) })
-      // What cannot be loaded leaves the present one.
+      // A file that cannot be loaded leaves the present one in use.
       let text = folder.appendingPathComponent("text.wav")
       try Data("no sound".utf8).write(to: text)
       for path in [text.path, "/nowhere.wav"] {

@@ -4,7 +4,7 @@ import System
 
 /// Options of `cuejack play` for the loudness that tags give.
 struct ReplayGainOptions: ParsableArguments {
-  /// What a file's gain is taken from.
+  /// The tags that give a file its gain.
   enum Choice: String, CaseIterable, ExpressibleByArgument {
     case off, track, album
 
