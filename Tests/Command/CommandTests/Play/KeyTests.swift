@@ -55,10 +55,11 @@ import Testing
       // Each key is one decibel.
       terminal.type("\u{1B}[B\u{1B}[B\u{1B}OB")
       try terminal.wait(for: "gain -3 dB")
-      try waitForFrames(capture, 8192)
-      let quiet = capture.samples(channel: 0).suffix(64)
       let gain = Float(pow(10, -0.15))
-      expectTrue(position(of: quiet, in: file.samples[0], gain: gain) != nil)
+      try terminal.wait("the gain") {
+        let quiet = capture.samples(channel: 0).suffix(64)
+        return position(of: quiet, in: file.samples[0], gain: gain) != nil
+      }
       terminal.type("m")
       try terminal.wait(for: "muted")
       try waitForFrames(capture, 8192)

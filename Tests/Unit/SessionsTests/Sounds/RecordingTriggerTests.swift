@@ -304,12 +304,13 @@ import Testing
       DispatchQueue.global().async(group: writing) {
         while !isOver.read({ $0 }) { try? files.appendSilence(frames: 10, at: 0) }
       }
-      var splits = 0
-      while splits < 20 { if files.split() { splits += 1 } }
+      try wait(for: "parts") {
+        _ = files.split()
+        return done[0].parts.count > 10
+      }
       isOver.change { $0 = true }
       writing.wait()
       try files.finish()
-      expectTrue(done[0].parts.count > 10)
       expectEqual(done[0].parts.map(\.frames), done[1].parts.map(\.frames))
     }
   }
