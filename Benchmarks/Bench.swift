@@ -140,12 +140,14 @@ struct Bench: ParsableCommand {
     let wanted = only.isEmpty && brief ? BuildComparison.parts : only
     guard wanted.isEmpty || wanted.contains(part) else { return [] }
     var rows: [R] = []
+    let begin = Date()
     show(R.head(effort))
     try all(effort) { row in
       show(row.lines(after: rows))
       rows.append(row)
     }
     show(R.tail(rows))
+    progress("\(part): \(number(Date().timeIntervalSince(begin), 0)) s")
     if let plots {
       let folder = URL(fileURLWithPath: plots, isDirectory: true)
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

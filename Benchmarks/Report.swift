@@ -59,6 +59,9 @@ struct Spread: Codable {
   var median: Double
   var least: Double
   var greatest: Double
+  /// How far the medians of every other measurement are apart, as a part of the median: what two equal programs would differ
+  /// by here. 0 for one measurement.
+  var noise: Double
 
   /// Precondition: there is a value.
   init(_ values: [Double]) {
@@ -67,6 +70,13 @@ struct Spread: Codable {
     median = cuejack_bench.median(values)
     least = sorted[leftOut]
     greatest = sorted[sorted.count - 1 - leftOut]
+    let halves = (0...1).map { half in
+      values.indices.filter { $0 % 2 == half }.map { values[$0] }
+    }
+    let isComparable = values.count > 1 && median != 0
+    noise =
+      isComparable
+      ? abs(cuejack_bench.median(halves[0]) - cuejack_bench.median(halves[1])) / median : 0
   }
 
   /// The three, each divided by `divisor`, as in "45.1 (44.0-47.2)".

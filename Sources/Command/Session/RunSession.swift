@@ -95,6 +95,7 @@ struct RunSession: ParsableCommand {
     var options = RunningSession.Options(server.jack()) {
       Screen.shared.remark($0)
     }
+    options.onNews = { awake.signal() }
     options.clientName = name
     options.connectsToCard = !noConnect
     options.threads = threads.count

@@ -48,7 +48,13 @@ struct SessionScreen {
         if Screen.shared.isTerminal { Screen.shared.draw(lines(engine)) }
       }
       service?.lives()
-      _ = awake.wait(timeout: .now() + .milliseconds(100))
+      let isWatched = Screen.shared.isTerminal || isOnce
+      var pause = isWatched ? CommandWait.interval : CommandWait.longInterval
+      if let seconds {
+        let elapsed = Double(DispatchTime.now().uptimeNanoseconds - begin.uptimeNanoseconds) / 1e9
+        pause = min(pause, max(0, seconds - elapsed))
+      }
+      _ = awake.wait(timeout: .now() + pause)
     }
     service?.stopping()
     Screen.shared.draw([])

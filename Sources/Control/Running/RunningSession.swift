@@ -27,6 +27,8 @@ package final class RunningSession: Sendable {
     package var reach = OSCSocket.Reach.loopback
     /// Takes messages for people.
     package var onMessage: @Sendable (String) -> Void
+    /// Called when somebody asks the program to end, and when the server goes away or comes back.
+    package var onNews: @Sendable () -> Void = {}
 
     package init(_ server: JackServer, onMessage: @escaping @Sendable (String) -> Void) {
       self.server = server
@@ -50,7 +52,7 @@ package final class RunningSession: Sendable {
   /// The address space of remote control.
   let remoteTable = Mutex(RemoteTable(version: -1))
   /// Peaks of each track, which fall by 20 dB per second, and the host time of the latest ones.
-  private let peaks = Mutex<(values: [[Float]], hostTime: UInt64)>(([], 0))
+  let peaks = Mutex<(values: [[Float]], hostTime: UInt64)>(([], 0))
   /// The connections that `followConnections` saw last, with the session's ports first.
   let seenConnections = Mutex<Set<SessionConnection>>([])
   /// The name of the scene that was recalled last.
@@ -65,35 +67,43 @@ package final class RunningSession: Sendable {
     var jobs: [@Sendable () -> Void] = []
     /// Set if the session's thread is to look at the engine at once.
     var isDue = false
+    /// Set if it is to look within `interval`.
+    var isDueSoon = false
     var isOver = false
     var hasEnded = false
   }
   private let work = Monitor(Work())
   private enum Task {
     case job(@Sendable () -> Void)
-    case service, end
+    case service, soon, end
   }
   private let anyHasFailed = Atomic<Bool>(false)
   /// Counts the calls of `service`.
-  private let services = Atomic<Int>(0)
+  let services = Atomic<Int>(0)
   private let wantsToQuit = Monitor(false)
   private let dirtinessChanged = Hook<@Sendable () -> Void>()
 
   package init(_ options: Options) {
     self.options = options
     startThread(named: "cuejack-session") { [weak self, work] in
+      var pause = Self.interval
       while true {
-        let task = work.wait(seconds: 0.05) { work -> Task? in
+        let task = work.wait(seconds: pause) { work -> Task? in
           if !work.jobs.isEmpty { return .job(work.jobs.removeFirst()) }
           if work.isDue {
             work.isDue = false
             return .service
           }
+          if work.isDueSoon, pause > Self.interval { return .soon }
           return work.isOver ? .end : nil
         }
+        pause = Self.interval
         switch task {
         case .job(let job): job()
-        case .service, nil: self?.service()
+        case .service, nil:
+          work.change { $0.isDueSoon = false }
+          if self?.service() == false { pause = Self.longInterval }
+        case .soon: break
         case .end:
           work.change { $0.hasEnded = true }
           return
@@ -134,8 +144,18 @@ package final class RunningSession: Sendable {
     server.claim = .kept
     let engine = try SessionEngine(document, in: store.folder, on: server, settings)
     let senders = try startSenders(of: engine)
-    engine.device.afterEvents { [weak engine, work] in
-      if engine?.transportHasChanged == true { work.change { $0.isDue = true } }
+    let latest = Mutex((loss: Loss?.none, changes: 0))
+    engine.device.afterEvents { [weak engine, work, onNews = options.onNews] in
+      guard let engine else { return }
+      let new = (loss: engine.device.loss, changes: engine.device.connectionChanges)
+      let old = latest.withLock { latest in
+        defer { latest = new }
+        return latest
+      }
+      let isNews = new.loss != old.loss
+      if isNews || engine.transportHasChanged { work.change { $0.isDue = true } }
+      if new.changes != old.changes { work.change { $0.isDueSoon = true } }
+      if isNews { onNews() }
     }
     let (own, rate) = (document.sampleRate, engine.device.client.sampleRate)
     if let own, own != rate {
@@ -157,6 +177,7 @@ package final class RunningSession: Sendable {
     }
     version.add(1, ordering: .relaxed)
     recalled.withLock { $0 = "" }
+    work.change { $0.isDue = true }
     // Groups that wait for a time are armed as soon as the session is up.
     do throws(SessionRunError) {
       try engine.arm()
@@ -244,52 +265,9 @@ package final class RunningSession: Sendable {
     if !isTaken { then(.failure(.refused("the session has ended"))) }
   }
 
-  /// Follows the engine. The session's thread, twenty times per second.
-  private func service() {
-    guard let engine else { return }
-    engine.service()
-    followMIDI(engine)
-    followConnections(engine)
-    followRecordings(engine)
-    let count = services.add(1, ordering: .relaxed).newValue
-    if count % 20 == 0 { try? store?.keepJournal() }
-    if count % 10 == 0 { engine.tellInputs() }
-    let new = engine.takePeaks()
-    peaks.withLock { peaks in
-      let now = HostTime.now
-      let fall = Float(pow(10, -Double(now &- peaks.hostTime) / 1e9))
-      let old = peaks.values
-      peaks = (
-        new.enumerated().map { track, values in
-          values.enumerated().map { channel, value in
-            let isKnown = old.indices.contains(track) && old[track].indices.contains(channel)
-            return isKnown ? max(value, old[track][channel] * fall) : value
-          }
-        }, now
-      )
-    }
-  }
-
-  /// Ends recordings that cannot go on, and disarms those that have failed.
-  private func followRecordings(_ engine: SessionEngine) {
-    let failed = engine.takeFailedRecordings()
-    let recordings = engine.document.recordings
-    for (index, recording) in recordings.enumerated()
-    where failed.contains(recording.name) && recording.armed {
-      do throws(SessionRunError) {
-        try setArmed([index], false)
-      } catch {
-        options.onMessage("\(error)")
-      }
-    }
-  }
-
   /// Whether a recording or a track's file has failed since the object was created. Known for all of them
   /// after `close()`.
   package var hasFailures: Bool { anyHasFailed.load(ordering: .relaxed) }
-
-  /// The peaks of each track, behind its fader: 1 is full scale. They fall by 20 dB per second.
-  package var trackPeaks: [[Float]] { peaks.withLock { $0.values } }
 
   // MARK: What people ask
 
@@ -472,7 +450,10 @@ package final class RunningSession: Sendable {
   // MARK: Ending
 
   /// Asks the program to end.
-  package func askToQuit() { wantsToQuit.change { $0 = true } }
+  package func askToQuit() {
+    wantsToQuit.change { $0 = true }
+    options.onNews()
+  }
 
   package var isAskedToQuit: Bool { wantsToQuit.read { $0 } }
 
@@ -482,16 +463,4 @@ package final class RunningSession: Sendable {
   }
 
   func tellDirtiness() { dirtinessChanged.function?() }
-}
-
-extension SessionEngine {
-  /// Returns each track's peaks since the last call, behind its fader; 1 is full scale.
-  func takePeaks() -> [[Float]] {
-    let document = document
-    return players.enumerated().map { index, player in
-      guard let player else { return [] }
-      let gain = document.gain(ofTrack: index)
-      return player.queue.takePeaks().map { $0 * gain }
-    }
-  }
 }

@@ -292,6 +292,8 @@ package final class Device: Sendable {
   /// Connections that exist, or that are made again when the other port or the server returns. Those that
   /// another client made for its own run are left out.
   package var knownConnections: [KnownConnection] { connections.remembered }
+  /// The number of changes of connections that other programs have made.
+  package var connectionChanges: Int { connections.noted.load(ordering: .relaxed) }
 
   /// Ports that a person or another program has disconnected: `defaults` from the sound card to which they were
   /// connected by default, `lasting` from a port to which they were to stay connected.

@@ -47,6 +47,13 @@ extension SessionEngine {
     }
   }
 
+  /// Whether `service` need not be called until something is asked, or the server goes away: nothing plays, records or
+  /// follows the transport or MIDI messages, and the server is there.
+  package var isStill: Bool {
+    session.tap == nil && !transportStart.withLock { $0.follows } && !isPlaying
+      && recorders.withLock { $0.isEmpty } && !device.isLost && interruption.withLock { $0 == nil }
+  }
+
   /// Notes that all tracks of a group are over, and goes back to the beginning.
   private func end(_ index: Int) {
     let tracks = runs.withLock { runs in

@@ -9,6 +9,8 @@ import System
 final class Connections: Sendable {
   private let link: ClientLink
   private let patchbay = Mutex(Patchbay())
+  /// Counts changes by other programs.
+  let noted = Atomic<Int>(0)
 
   init(_ link: ClientLink) { self.link = link }
 
@@ -116,6 +118,7 @@ final class Connections: Sendable {
 
   /// Notes how connections have changed. Event thread.
   func note(_ changes: [ConnectionChange]) {
+    noted.add(changes.count, ordering: .relaxed)
     for change in changes {
       patchbay.withLock { patchbay in
         switch change.kind {

@@ -232,23 +232,31 @@ import Testing
     try expectEqual(stage.cuejack("set", "cuejack-play", "stop").status, 0)
     let effect = try stage.start(
       "fx", ["--plugin", "eg-amp", "--no-connect"], client: "cuejack-fx")
+    _ = try SessionStore(creating: stage.file("s"), session([("a", [file])]))
+    let running = try stage.start(
+      "session", ["run", stage.file("s"), "--no-connect"], client: "session")
+    let programs = [player, effect, running]
     let clock = try CaptureClient(
       on: stage.server, channels: 1, capacity: 10 * stage.server.rate)
     clock.arm()
     // Values are published often for two seconds after they were read.
     try require(clock.wait(untilFrames: 3 * stage.server.rate))
-    let before = try [player, effect].map(waits)
+    let before = try programs.map(waits)
     try require(clock.wait(untilFrames: 8 * stage.server.rate))
-    let counts = try zip([player, effect], before).map { try waits(of: $0) - $1 }
+    let counts = try zip(programs, before).map { try waits(of: $0) - $1 }
     expectTrue(counts.allSatisfy { $0 < 15 }, "\(counts)")
   }
 
-  /// How often the main thread of a program has slept.
+  /// How often the main thread of a program and the thread of a session have slept.
   private func waits(of program: Playing) throws -> Int {
-    let number = program.processIdentifier
-    let status = text(of: URL(fileURLWithPath: "/proc/\(number)/task/\(number)/status"))
-    let match = try require(status.firstMatch(of: #/\nvoluntary_ctxt_switches:\s+(\d+)/#))
-    return try require(Int(match.output.1))
+    let threads = "/proc/\(program.processIdentifier)/task"
+    return try FileManager.default.contentsOfDirectory(atPath: threads).reduce(0) { sum, thread in
+      let status = text(of: URL(fileURLWithPath: "\(threads)/\(thread)/status"))
+      let isMain = thread == "\(program.processIdentifier)"
+      guard isMain || status.hasPrefix("Name:\tcuejack-session\n") else { return sum }
+      let match = try require(status.firstMatch(of: #/\nvoluntary_ctxt_switches:\s+(\d+)/#))
+      return try sum + require(Int(match.output.1))
+    }
   }
 
   /// The chain of an effect changes while it runs, and refuses what makes no sense.
