@@ -52,13 +52,11 @@ struct PluginRow {
 enum PluginHost: String, Codable, CaseIterable {
   case floor, cuejack = "Cuejack", units = "audio units", engine = "AVAudioEngine", ecasound, jalv
 
-  /// Maximum plugins in a chain. jackd supports 64 clients, and in jalv each plugin is one. Each effect of an engine
-  /// takes some 5 kB of the 512 kB that JACK's process thread has for its stack.
+  /// Maximum plugins in a chain. jackd supports 64 clients, and in jalv each plugin is one.
   var mostPlugins: Int {
     switch self {
     case .jalv: 48
-    case .engine: 64
-    case .floor, .cuejack, .units, .ecasound: .max
+    case .floor, .cuejack, .units, .engine, .ecasound: .max
     }
   }
 

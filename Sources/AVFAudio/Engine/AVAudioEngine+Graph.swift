@@ -10,16 +10,15 @@ extension AVAudioEngine {
       var interior = GraphInterior()
       var places: [ObjectIdentifier: Int] = [:]
       let ends = attachedNodes.filter { $0 is AVAudioOutputNode || $0 is AVAudioSinkNode }
-      func show(_ node: AVAudioNode) {
-        if places[ObjectIdentifier(node)] != nil { return }
-        let inputs = connections(to: node).sorted { $0.input < $1.input }
-        for connection in inputs { show(connection.source) }
+      func inputs(of node: AVAudioNode) -> [Connection] {
+        connections(to: node).sorted { $0.input < $1.input }
+      }
+      let sorted = ends.sorted { $0 is AVAudioOutputNode && !($1 is AVAudioOutputNode) }
+      for node in sourcesFirst(sorted, { inputs(of: $0).map(\.source) }) {
+        let inputs = inputs(of: node)
         places[ObjectIdentifier(node)] = interior.nodes.count
         interior.nodes.append(shown(node, inputs))
         for wire in wires(to: node, inputs, places) { interior.wires.append(wire) }
-      }
-      for node in ends.sorted(by: { $0 is AVAudioOutputNode && !($1 is AVAudioOutputNode) }) {
-        show(node)
       }
       return interior
     }

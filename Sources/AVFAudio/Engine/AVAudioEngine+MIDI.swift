@@ -140,13 +140,15 @@ extension AVAudioEngine {
 
   /// Gives the MIDI source of a node, whose output's format has changed, the same one. Call it in an edit.
   func alignMIDISource(of node: AVAudioNode) {
-    guard let connection = midiConnections.first(where: { $0.destination === node }),
+    var node = node
+    while let connection = midiConnections.first(where: { $0.destination === node }),
       !connections.contains(where: {
         $0.source === connection.source || $0.destination === connection.source
       })
-    else { return }
-    connection.source.setOutput(connection.format ?? node.outputFormat(forBus: 0))
-    alignMIDISource(of: connection.source)
+    {
+      connection.source.setOutput(connection.format ?? node.outputFormat(forBus: 0))
+      node = connection.source
+    }
   }
 }
 

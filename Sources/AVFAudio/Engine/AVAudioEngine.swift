@@ -287,9 +287,12 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
 
   /// Returns true if the sound or the MIDI of a node goes to another one, or they are the same.
   func comes(_ first: AVAudioNode, before last: AVAudioNode) -> Bool {
-    first === last
-      || connections.contains { $0.destination === last && comes(first, before: $0.source) }
-      || midiConnections.contains { $0.destination === last && comes(first, before: $0.source) }
+    let audio = Dictionary(grouping: connections) { ObjectIdentifier($0.destination) }
+    let midi = Dictionary(grouping: midiConnections) { ObjectIdentifier($0.destination) }
+    return sourcesFirst([last]) { node in
+      (audio[ObjectIdentifier(node)]?.map(\.source) ?? [])
+        + (midi[ObjectIdentifier(node)]?.map(\.source) ?? [])
+    }.contains { $0 === first }
   }
 
   /// Disconnects what an input is connected to.
@@ -451,11 +454,14 @@ open class AVAudioEngine: NSObject, @unchecked Sendable {
   /// Seconds from a node's output to the moment when it is heard.
   func latency(behind node: AVAudioNode) -> TimeInterval {
     edit {
-      if node === output { return presentationLatency }
-      guard let next = connections.first(where: { $0.source === node })?.destination else {
-        return 0
+      var (node, seconds) = (node, 0.0)
+      while node !== output,
+        let next = connections.first(where: { $0.source === node })?.destination
+      {
+        seconds += next.latency
+        node = next
       }
-      return next.latency + latency(behind: next)
+      return node === output ? seconds + presentationLatency : seconds
     }
   }
 }

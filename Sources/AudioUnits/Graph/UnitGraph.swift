@@ -182,11 +182,15 @@ package final class UnitGraph: Sendable {
   private static func comes(
     _ first: Int32, before last: Int32, in supplies: [(input: Input, supply: Supply)]
   ) -> Bool {
-    if first == last { return true }
-    return supplies.contains { item in
-      guard item.input.node == last, let source = item.supply.source else { return false }
-      return comes(first, before: source, in: supplies)
-    }
+    order([last], supplies).contains(first)
+  }
+
+  /// Returns nodes and those that supply them, each behind those that supply it.
+  private static func order(
+    _ nodes: [Int32], _ supplies: [(input: Input, supply: Supply)]
+  ) -> [Int32] {
+    let inputs = Dictionary(grouping: supplies) { $0.input.node }
+    return sourcesFirst(nodes) { inputs[$0]?.compactMap(\.supply.source) ?? [] }
   }
 
   /// Applies what waits.
@@ -204,7 +208,7 @@ package final class UnitGraph: Sendable {
     let changed = Set(wanted.map(\.input)).union(applied.map(\.input)).filter { input in
       wanted.first { $0.input == input }?.supply != applied.first { $0.input == input }?.supply
     }
-    let order = order(wanted)
+    let order = Self.order(nodes, wanted)
     let inputs = changed.sorted { a, b in
       let (first, second) = (order.firstIndex(of: a.node) ?? 0, order.firstIndex(of: b.node) ?? 0)
       return (first, a.bus) < (second, b.bus)
@@ -246,13 +250,16 @@ package final class UnitGraph: Sendable {
   private func fadeOut(
     _ input: Input, _ supplies: [(input: Input, supply: Supply)], into faded: inout [Input: Unit]
   ) {
-    guard faded[input] == nil, let unit = try? node(input.node).unit else { return }
-    if unit.fade(Int(input.bus), out: true) {
-      faded[input] = unit
-      return
-    }
-    for item in supplies where item.supply.source == input.node {
-      fadeOut(item.input, supplies, into: &faded)
+    var (open, seen): ([Input], Set<Input>) = ([input], [])
+    while let input = open.popLast() {
+      guard faded[input] == nil, seen.insert(input).inserted,
+        let unit = try? node(input.node).unit
+      else { continue }
+      if unit.fade(Int(input.bus), out: true) {
+        faded[input] = unit
+      } else {
+        open += supplies.filter { $0.supply.source == input.node }.map(\.input)
+      }
     }
   }
 
@@ -271,20 +278,6 @@ package final class UnitGraph: Sendable {
     {
       usleep(200)
     }
-  }
-
-  /// Returns the nodes, each behind those that supply it.
-  private func order(_ supplies: [(input: Input, supply: Supply)]) -> [Int32] {
-    var order: [Int32] = []
-    func visit(_ node: Int32) {
-      if order.contains(node) { return }
-      for item in supplies where item.input.node == node {
-        if let source = item.supply.source { visit(source) }
-      }
-      order.append(node)
-    }
-    for node in nodes { visit(node) }
-    return order
   }
 
   // MARK: States
@@ -348,7 +341,7 @@ package final class UnitGraph: Sendable {
       if isInitialized { return }
       guard isOpen else { throw .notOpen }
       try apply()
-      for number in order(supplies) {
+      for number in Self.order(nodes, supplies) {
         guard let unit = try node(number).unit else { continue }
         try translatingErrors { () throws(UnitError) in try unit.initialize() }
       }

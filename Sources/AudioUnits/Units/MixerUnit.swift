@@ -163,7 +163,7 @@ package final class MixerUnit: Unit, @unchecked Sendable {
     return unsafe Kernel(
       call: cue_unit_kernel(
         run: { unsafe runMixer($0, $1) }, context: UnsafeMutableRawPointer(memory.mixer)),
-      owner: memory)
+      owner: memory, switched: UnsafePointer(memory.mixer))
   }
 }
 

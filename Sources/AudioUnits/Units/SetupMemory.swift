@@ -67,7 +67,7 @@ final class SetupMemory: @unchecked Sendable {
         inputs: buses, inputCount: state.inputs.count, outputs: buses + state.inputs.count,
         outputCount: state.outputs.count, maximumFrames: frames, kernel: kernel.call, cache: cache,
         changes: changes, notifies: notifies, notifyCount: state.notifies.count,
-        mixer: kernel.mixer))
+        mixer: kernel.mixer, switched: kernel.switched))
   }
 
   deinit {

@@ -43,6 +43,8 @@ package class Unit: @unchecked Sendable {
     let owner: AnyObject?
     /// The context of `call`, if that is `runEngineMixer`.
     var mixer: UnsafePointer<EngineMixer>?
+    /// The context of `call`, if that is `runMixer`.
+    var switched: UnsafePointer<Mixer>?
   }
 
   package struct State {
@@ -467,13 +469,15 @@ package class Unit: @unchecked Sendable {
 
   /// Returns true if this unit, or one before it, is `unit`.
   private func isReachable(from unit: Unit) -> Bool {
-    if self === unit { return true }
-    let sources = state.withLock { state in
-      state.inputs.compactMap { bus -> Unit? in
-        if case .unit(let source, _) = bus.source { source } else { nil }
+    var (open, seen): ([Unit], Set<ObjectIdentifier>) = ([self], [])
+    while let next = open.popLast() {
+      if next === unit { return true }
+      guard seen.insert(ObjectIdentifier(next)).inserted else { continue }
+      open += next.state.withLock { state in
+        state.inputs.compactMap { if case .unit(let source, _) = $0.source { source } else { nil } }
       }
     }
-    return sources.contains { $0.isReachable(from: unit) }
+    return false
   }
 
   // MARK: Notifications of renders

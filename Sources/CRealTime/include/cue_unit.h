@@ -45,6 +45,11 @@ typedef int32_t (*cue_render_proc)(void *_Nullable data, uint32_t *flags,
                                    const cue_time_stamp *time, uint32_t bus, uint32_t frames,
                                    cue_buffer_list *_Nullable list);
 
+/// Returns an address in the stack of the caller.
+static inline uintptr_t cue_rt_stack(void) CUE_REALTIME {
+  return (uintptr_t)__builtin_frame_address(0);
+}
+
 /// Flags of a render.
 enum {
   cue_render_is_before = 1 << 2,

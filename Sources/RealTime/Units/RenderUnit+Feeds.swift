@@ -26,11 +26,11 @@ extension RenderUnit {
   ///
   /// - Parameter deviceFrame: The device frame of the render; nil if it is the sample time.
   @_noLocks borrowing func feed(
-    _ time: UnsafePointer<cue_time_stamp>, frames: Int, deviceFrame: Int64? = nil
+    _ time: UnsafePointer<cue_time_stamp>, frames: Int, deviceFrame: Int64? = nil, stack: UInt = 0
   ) {
     if let source = unsafe midiSource.load(ordering: .sequentiallyConsistent) {
       unsafe source.assumingMemoryBound(to: RenderUnit.self).pointee.play(
-        to: self, time, frames: frames)
+        to: self, time, frames: frames, stack: stack == 0 ? cue_rt_stack() : stack)
     }
     var next = unsafe feeds.load(ordering: .sequentiallyConsistent)
     while let address = unsafe next {
@@ -38,5 +38,26 @@ extension RenderUnit {
       unsafe feed.pointee.run(time, frames: frames, deviceFrame: deviceFrame)
       unsafe next = unsafe feed.pointee.following
     }
+  }
+
+  /// Renders unless that is done, and sends a unit what this one, which has a `NodeKernel`, has written as MIDI. Does nothing
+  /// inside a render of this unit.
+  @_noLocks borrowing func play(
+    to unit: borrowing RenderUnit, _ time: UnsafePointer<cue_time_stamp>, frames: Int, stack: UInt
+  ) {
+    let entry = enter()
+    defer { leave(entry) }
+    guard !Self.isFull(stack), let setup = unsafe present,
+      unsafe frames <= setup.pointee.maximumFrames,
+      beginOutputs(entry)
+    else { return }
+    defer { endOutputs() }
+    var flags: UInt32 = 0
+    let status = unsafe produce(setup, &flags, time, frames: frames, stack: stack)
+    note(status)
+    if status != 0 { return }
+    unsafe setup.pointee.kernel.context.assumingMemoryBound(to: NodeKernel.self).pointee.events?
+      .send(
+        to: unit, frames: frames)
   }
 }

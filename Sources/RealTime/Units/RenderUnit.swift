@@ -17,6 +17,8 @@ package struct RenderUnit: ~Copyable {
   private let isBusy = Atomic<Bool>(false)
   private let resets = Atomic<UInt64>(0)
   private let latestError = Atomic<Int32>(0)
+  /// The bits of the seconds that the latest render has found held back.
+  private let held = Atomic<UInt64>(0)
   private let clock = RenderClock()
   private let parameters: Atomic<UnsafeMutableRawPointer?>
   /// The MIDI messages that wait: a `MessageQueue`. Nil for a unit that hears none.
@@ -26,9 +28,9 @@ package struct RenderUnit: ~Copyable {
   /// The `RenderUnit` whose MIDI the unit hears; it has a `NodeKernel`.
   let midiSource: Atomic<UnsafeMutableRawPointer?>
   /// For the inputs of devices: takes their samples instead of a render. Set once.
-  private let device: UnsafeMutablePointer<DeviceUnit>?
+  let device: UnsafeMutablePointer<DeviceUnit>?
   /// The app's functions, for a unit of the app, which has nothing else here.
-  private let foreign: UnsafeMutablePointer<cue_foreign>?
+  let foreign: UnsafeMutablePointer<cue_foreign>?
 
   package init(
     device: UnsafeMutablePointer<DeviceUnit>? = nil,
@@ -264,14 +266,21 @@ package struct RenderUnit: ~Copyable {
 
   /// Renders frames of an output into a list. Buffers without memory get the unit's.
   ///
-  /// - Parameter function: The I/O function that renders; nil if an app does.
+  /// - Parameters:
+  ///   - function: The I/O function that renders; nil if an app does.
+  ///   - stack: Address of the stack at which the outermost render began; 0 for this one.
   @_noLocks package borrowing func render(
     _ flags: UnsafeMutablePointer<UInt32>, _ time: UnsafePointer<cue_time_stamp>, bus: Int,
     frames: Int, _ list: UnsafeMutablePointer<cue_buffer_list>,
-    function: UnsafePointer<IOSlot>? = nil
+    function: UnsafePointer<IOSlot>? = nil, stack: UInt = 0
   ) -> Int32 {
     let entry = enter()
     defer { leave(entry) }
+    let stack = stack == 0 ? cue_rt_stack() : stack
+    if Self.isFull(stack) {
+      note(RenderError.wrongContext)
+      return RenderError.wrongContext
+    }
     // The converters of units that were stopped give what they have kept back. Nothing of the app's is called.
     let hasStopped = unsafe function.map { unsafe !$0.pointee.isRunning } ?? false
     // A unit of the app may let several threads render.
@@ -309,15 +318,18 @@ package struct RenderUnit: ~Copyable {
             flags.pointee | UInt32(cue_render_is_before), time, bus: bus, frames: frames,
             list)
         }
-        if let source = unsafe setup.pointee.passedSource {
-          unsafe feed(time, frames: frames)
-          status = unsafe setup.pointee.pass(source, flags, time, frames: frames, list, function)
-          unsafe clock.publish(time.pointee)
+        if let source = unsafe setup.pointee.passedSource, unsafe !isKnown(setup, time, frames) {
+          unsafe prepareSources(setup, time, frames: frames, stack: stack, function: function)
+          unsafe feed(time, frames: frames, stack: stack)
+          status = unsafe setup.pointee.pass(
+            source, flags, time, frames: frames, list, function, stack: stack)
+          unsafe finish(setup, time, frames)
         } else {
           if bus == 1, let device = unsafe device {
             status = unsafe device.pointee.capture(output, time, frames: frames)
           } else {
-            status = unsafe produce(setup, flags, time, frames: frames, function: function)
+            status = unsafe produce(
+              setup, flags, time, frames: frames, stack: stack, function: function)
           }
           if status == 0 {
             unsafe output.pointee.format.write(output.pointee.planes, frames: frames, to: list)
@@ -337,32 +349,25 @@ package struct RenderUnit: ~Copyable {
     return status
   }
 
-  /// Renders unless that is done, and sends a unit what this one, which has a `NodeKernel`, has written as MIDI. Does nothing
-  /// inside a render of this unit.
-  @_noLocks borrowing func play(
-    to unit: borrowing RenderUnit, _ time: UnsafePointer<cue_time_stamp>, frames: Int
-  ) {
-    let entry = enter()
-    defer { leave(entry) }
-    guard let setup = unsafe present, unsafe frames <= setup.pointee.maximumFrames,
-      beginOutputs(entry)
-    else { return }
-    defer { endOutputs() }
-    var flags: UInt32 = 0
-    let status = unsafe produce(setup, &flags, time, frames: frames)
-    note(status)
-    if status != 0 { return }
-    unsafe setup.pointee.kernel.context.assumingMemoryBound(to: NodeKernel.self).pointee.events?
-      .send(
-        to: unit, frames: frames)
+  /// `UnitSetup.heldSeconds` of the latest render.
+  var heldSeconds: Double {
+    @_noLocks get { Double(bitPattern: held.load(ordering: .relaxed)) }
   }
 
-  /// See `UnitSetup.heldSeconds`.
-  @_noLocks borrowing func heldSeconds(frames: Int) -> Double {
-    let entry = enter()
-    defer { leave(entry) }
-    guard let setup = unsafe present else { return 0 }
-    return unsafe setup.pointee.heldSeconds(frames: frames)
+  @_noLocks borrowing func isKnown(
+    _ setup: UnsafeMutablePointer<UnitSetup>, _ time: UnsafePointer<cue_time_stamp>, _ frames: Int
+  ) -> Bool {
+    unsafe setup.pointee.isKnown(time, frames: frames, resets: resets.load(ordering: .acquiring))
+  }
+
+  /// Publishes the time of a render, and what it has found held back.
+  @_noLocks private borrowing func finish(
+    _ setup: UnsafeMutablePointer<UnitSetup>, _ time: UnsafePointer<cue_time_stamp>, _ frames: Int
+  ) {
+    unsafe clock.publish(time.pointee)
+    if unsafe setup.pointee.inputCount == 0 { return }
+    let seconds = unsafe setup.pointee.heldSeconds(frames: frames)
+    held.store(seconds.bitPattern, ordering: .relaxed)
   }
 
   /// Gives the buffers of a list that have none memory of an output. Fails if others are too small.
@@ -428,7 +433,8 @@ package struct RenderUnit: ~Copyable {
     }
     if status == 0 {
       status = unsafe produce(
-        setup, flags, time, frames: frames, given: inputs, givenCount: inputCount)
+        setup, flags, time, frames: frames, stack: cue_rt_stack(), given: inputs,
+        givenCount: inputCount)
     }
     for bus in 0..<outputCount where status == 0 {
       let output = unsafe setup.pointee.outputs + bus
@@ -441,48 +447,51 @@ package struct RenderUnit: ~Copyable {
   /// Fills the outputs' planes, unless they hold the frames of this time already. Call it between
   /// `beginOutputs(_:)` and `endOutputs()`.
   ///
-  /// - Parameter given: Lists for the first inputs, which replace their sources.
-  @_noLocks private borrowing func produce(
+  /// - Parameters:
+  ///   - given: Lists for the first inputs, which replace their sources.
+  ///   - isAhead: True if the pull that gets the frames comes later. The sources are prepared.
+  @inline(__always) @_noLocks borrowing func produce(
     _ setup: UnsafeMutablePointer<UnitSetup>, _ flags: UnsafeMutablePointer<UInt32>,
-    _ time: UnsafePointer<cue_time_stamp>, frames: Int,
+    _ time: UnsafePointer<cue_time_stamp>, frames: Int, stack: UInt,
     given: UnsafePointer<UnsafeMutablePointer<cue_buffer_list>>? = nil, givenCount: Int = 0,
-    function: UnsafePointer<IOSlot>? = nil
+    function: UnsafePointer<IOSlot>? = nil, isAhead: Bool = false
   ) -> Int32 {
     let cache = unsafe setup.pointee.cache
-    let hasTime = unsafe time.pointee.flags & UInt32(cue_time_has_sample) != 0
     if unsafe !time.pointee.hasFrameTime { return RenderError.badArgument }
     let resets = resets.load(ordering: .acquiring)
-    if unsafe cache.pointee.resets != resets {
-      unsafe cache.pointee.resets = resets
-      unsafe cache.pointee.isValid = false
-    }
-    let isKnown =
-      unsafe givenCount == 0 && hasTime && cache.pointee.isValid
-      && cache.pointee.sampleTime == time.pointee.sample_time && frames <= cache.pointee.frames
-    var status: Int32 = 0
-    if isKnown {
+    let isKnown = unsafe setup.pointee.isKnown(time, frames: frames, resets: resets)
+    let failure = unsafe cache.pointee.failure
+    unsafe cache.pointee.failure = 0
+    if isKnown && givenCount == 0 {
       unsafe flags.pointee |= cache.pointee.flags
-    } else {
-      unsafe cache.pointee.given = given
-      unsafe cache.pointee.givenCount = givenCount
-      let outer = unsafe cache.pointee.function
-      unsafe cache.pointee.function = function
-      unsafe feed(time, frames: frames)
-      unsafe cache.pointee.changeCount = takeChanges(setup.pointee.changes)
-      var call = unsafe cue_unit_call(
-        setup: UnsafeMutableRawPointer(setup), time: time, frames: UInt32(frames), flags: flags,
-        resets: resets)
-      status = unsafe cue_rt_run_kernel(setup.pointee.kernel, &call)
-      unsafe setup.pointee.applyChanges(at: frames, isEnd: true)
-      unsafe clock.publish(time.pointee)
-      unsafe setup.pointee.tell(taps: time, frames: frames, status)
-      unsafe cache.pointee.givenCount = 0
-      unsafe cache.pointee.function = outer
-      unsafe cache.pointee.sampleTime = time.pointee.sample_time
-      unsafe cache.pointee.frames = frames
-      unsafe cache.pointee.flags = flags.pointee & UInt32(cue_render_is_silent)
-      unsafe cache.pointee.isValid = hasTime && status == 0 && givenCount == 0
+      return failure
     }
+    unsafe cache.pointee.given = given
+    unsafe cache.pointee.givenCount = givenCount
+    let outer = unsafe cache.pointee.function
+    unsafe cache.pointee.function = function
+    unsafe cache.pointee.stack = stack
+    if !isAhead {
+      unsafe prepareSources(setup, time, frames: frames, stack: stack, function: function)
+    }
+    unsafe feed(time, frames: frames, stack: stack)
+    unsafe cache.pointee.changeCount = takeChanges(setup.pointee.changes)
+    var call = unsafe cue_unit_call(
+      setup: UnsafeMutableRawPointer(setup), time: time, frames: UInt32(frames), flags: flags,
+      resets: resets)
+    let status = unsafe cue_rt_run_kernel(setup.pointee.kernel, &call)
+    unsafe setup.pointee.applyChanges(at: frames, isEnd: true)
+    unsafe finish(setup, time, frames)
+    unsafe setup.pointee.tell(taps: time, frames: frames, status)
+    unsafe cache.pointee.givenCount = 0
+    unsafe cache.pointee.function = outer
+    unsafe cache.pointee.stack = 0
+    unsafe cache.pointee.sampleTime = time.pointee.sample_time
+    unsafe cache.pointee.frames = frames
+    unsafe cache.pointee.flags = flags.pointee & UInt32(cue_render_is_silent)
+    let hasTime = unsafe time.pointee.flags & UInt32(cue_time_has_sample) != 0
+    unsafe cache.pointee.isValid = hasTime && status == 0 && givenCount == 0
+    unsafe cache.pointee.failure = isAhead ? status : 0
     return status
   }
 }

@@ -16,6 +16,13 @@ package struct RenderCache: BitwiseCopyable {
   var givenCount = 0
   /// The I/O function of the device for which the render in progress happens; nil if an app asked for it.
   var function: UnsafePointer<IOSlot>?
+  /// Address of the stack at which the outermost render began; 0 if that is not in progress.
+  var stack: UInt = 0
+  /// The error of a render ahead, for the pull that asks for it; 0 for none.
+  var failure: Int32 = 0
+  /// True once the sources of a unit that passes its source on were rendered ahead.
+  var isPrepared = false
+  var step = SourceStep()
   package init() {
     unsafe given = nil
     unsafe function = nil
@@ -39,19 +46,25 @@ package struct UnitSetup: BitwiseCopyable {
   let notifyCount: Int
   /// The kernel's mixer, if it copies what its source gives as long as its gains are 1.
   private let passing: UnsafePointer<EngineMixer>?
+  /// The kernel's mixer, if it does not pull each input.
+  private let switched: UnsafePointer<Mixer>?
 
-  /// - Parameter mixer: The context of the kernel, if that is `runEngineMixer`.
+  /// - Parameters:
+  ///   - mixer: The context of the kernel, if that is `runEngineMixer`.
+  ///   - switched: The context of the kernel, if that is `runMixer`.
   package init(
     inputs: UnsafeMutablePointer<UnitBus>, inputCount: Int,
     outputs: UnsafeMutablePointer<UnitBus>, outputCount: Int, maximumFrames: Int,
     kernel: cue_unit_kernel, cache: UnsafeMutablePointer<RenderCache>,
     changes: UnsafeMutablePointer<ScheduledChange>, notifies: UnsafeMutablePointer<UnitNotify>,
-    notifyCount: Int, mixer: UnsafePointer<EngineMixer>? = nil
+    notifyCount: Int, mixer: UnsafePointer<EngineMixer>? = nil,
+    switched: UnsafePointer<Mixer>? = nil
   ) {
     let passes =
       unsafe inputCount == 1 && outputCount == 1 && inputs[0].format == outputs[0].format
       && inputs[0].source.unit != nil && inputs[0].resampler.run == nil && outputs[0].tap == nil
     unsafe passing = passes ? mixer : nil
+    unsafe self.switched = switched
     unsafe self.inputs = inputs
     self.inputCount = inputCount
     unsafe self.outputs = outputs
@@ -76,7 +89,7 @@ package struct UnitSetup: BitwiseCopyable {
   @_noLocks func pass(
     _ source: UnitSource, _ flags: UnsafeMutablePointer<UInt32>,
     _ time: UnsafePointer<cue_time_stamp>, frames: Int,
-    _ list: UnsafeMutablePointer<cue_buffer_list>, _ function: UnsafePointer<IOSlot>?
+    _ list: UnsafeMutablePointer<cue_buffer_list>, _ function: UnsafePointer<IOSlot>?, stack: UInt
   ) -> Int32 {
     guard let unit = unsafe source.unit, unsafe time.pointee.hasFrameTime else {
       return RenderError.badArgument
@@ -85,7 +98,7 @@ package struct UnitSetup: BitwiseCopyable {
     unsafe cache.pointee.isValid = false
     var found: UInt32 = 0
     let status = unsafe unit.pointee.render(
-      &found, time, bus: source.output, frames: frames, list, function: function)
+      &found, time, bus: source.output, frames: frames, list, function: function, stack: stack)
     // As in `EngineMixer`, a source that fails is silent.
     if status != 0 || found & UInt32(cue_render_is_silent) != 0 {
       unsafe outputs.pointee.silence(frames: frames)
@@ -116,13 +129,27 @@ package struct UnitSetup: BitwiseCopyable {
     }
   }
 
+  /// Returns true if the outputs' planes hold these frames, or if their render ahead failed.
+  @_noLocks func isKnown(_ time: UnsafePointer<cue_time_stamp>, frames: Int, resets: UInt64)
+    -> Bool
+  {
+    if unsafe cache.pointee.resets != resets {
+      unsafe cache.pointee.resets = resets
+      unsafe cache.pointee.isValid = false
+      unsafe cache.pointee.failure = 0
+    }
+    return unsafe (cache.pointee.isValid || cache.pointee.failure != 0)
+      && time.pointee.flags & UInt32(cue_time_has_sample) != 0
+      && cache.pointee.sampleTime == time.pointee.sample_time && frames <= cache.pointee.frames
+  }
+
   /// Returns the longest sound in seconds that the resamplers of the inputs, and those of the units before
   /// them, hold back in renders of `frames` frames.
   @_noLocks func heldSeconds(frames: Int) -> Double {
     var most = 0.0
     for bus in 0..<inputCount {
       let input = unsafe inputs + bus
-      var seconds = unsafe input.pointee.source.unit?.pointee.heldSeconds(frames: frames) ?? 0
+      var seconds = unsafe input.pointee.source.unit?.pointee.heldSeconds ?? 0
       if unsafe input.pointee.resampler.run != nil {
         unsafe seconds += input.pointee.delaySeconds + input.pointee.burstSeconds
         // Each call of the source gives that many.
@@ -146,6 +173,9 @@ package struct UnitSetup: BitwiseCopyable {
   @_noLocks func isUnconnected(_ bus: Int) -> Bool {
     unsafe bus >= cache.pointee.givenCount && inputs[bus].source.isNone
   }
+
+  /// Returns true if the kernel pulls an input.
+  @_noLocks func pulls(_ bus: Int) -> Bool { unsafe switched?.pointee.pulls(bus) ?? true }
 
   /// Fills the planes of an input with frames at the unit's rate.
   ///
@@ -180,7 +210,8 @@ package struct UnitSetup: BitwiseCopyable {
     let status: Int32
     if let unit = unsafe source.unit {
       status = unsafe unit.pointee.render(
-        &flags, time, bus: source.output, frames: frames, list, function: cache.pointee.function)
+        &flags, time, bus: source.output, frames: frames, list, function: cache.pointee.function,
+        stack: cache.pointee.stack)
     } else if hasStopped {
       flags = UInt32(cue_render_is_silent)
       status = 0

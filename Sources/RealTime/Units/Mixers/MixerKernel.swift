@@ -121,6 +121,12 @@ package struct Mixer: ~Copyable {
     return unsafe buses[bus].slots[index].value >= 0.5
   }
 
+  /// Returns true if a render pulls a bus.
+  @_noLocks borrowing func pulls(_ bus: Int) -> Bool {
+    let now = unsafe buses[bus].level.pointee.gains
+    return isOn(bus) || now.others != 0 || now.second != 0
+  }
+
   /// Returns the gains that a bus's parameters ask for.
   @_noLocks private borrowing func target(_ bus: Int) -> ChannelGain {
     let slots = unsafe buses[bus].slots
@@ -198,8 +204,7 @@ package struct Mixer: ~Copyable {
         continue
       }
       // A bus that is off renders no more once it is silent.
-      let now = unsafe buses[bus].level.pointee.gains
-      var hasSound = isOn(bus) || now.others != 0 || now.second != 0
+      var hasSound = pulls(bus)
       if !hasSound {
         hasSound = unsafe setup.hasChanges(of: buses[bus].slots, count: law.count)
       }

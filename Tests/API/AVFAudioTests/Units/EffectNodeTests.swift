@@ -225,6 +225,30 @@ import Testing
     expectEqual(third.outputFormat(forBus: 0), .standard(96_000, 6))
   }
 
+  /// JACK's process thread has a stack of 512 kB.
+  @Test func aChainOfManyEffectsRendersOnASmallStack() throws {
+    try findPlugins()
+    try onSmallStack {
+      let offline = try OfflineEngine()
+      let effects = (0..<256).map { _ in AVAudioUnitEQ(numberOfBands: 1) }
+      let player = offline.player(before: effects[0])
+      for (i, effect) in effects.enumerated() {
+        effect.globalGain = i % 2 == 0 ? 6 : -6
+        if i == 0 { continue }
+        offline.engine.attach(effect)
+        offline.engine.connect(effects[i - 1], to: effect, format: .standard())
+      }
+      offline.engine.connect(effects[255], to: offline.engine.mainMixerNode, format: .standard())
+      let sound = noise(2048)
+      player.scheduleBuffer(AVAudioPCMBuffer(sound))
+      player.play()
+      let heard = try offline.render(2048)
+      for (a, b) in zip(heard[0], sound[0]) { expectTrue(abs(a - b) < 1e-3) }
+      expectTrue(player.lastRenderTime?.sampleTime == 1536)
+      expectEqual(player.outputPresentationLatency, 0)
+    }
+  }
+
   @Test func aDetachedEffectLeavesItsNeighboursConnected() throws {
     try findPlugins()
     let offline = try OfflineEngine()
