@@ -184,6 +184,7 @@ struct LiveSession {
       watch.note(
         players.filter { !$0.isOver }.compactMap(\.queue.loss).first, server: serverName)
       keys.followTransport()
+      keys.followClock()
       keys.settleStart()
       let isIdle = keys.isPaused && !command.transport && remote?.isRead != true
       return isIdle ? CommandWait.longInterval : CommandWait.interval

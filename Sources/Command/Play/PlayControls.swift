@@ -51,6 +51,9 @@ struct PlayControls {
       .state("motion", types: "s", "stopped, waiting, playing or paused") {
         .string(keys.motion)
       },
+      .state("start/time", types: "s", "the start that the files wait for, as --at takes it") {
+        .string(keys.awaitedStart)
+      },
       .meter("position", types: "d", unit: "s", "the position") {
         let clock = keys.clock
         return .live { [.double(clock.position)] }
