@@ -61,18 +61,7 @@ package final class RunningSession: Sendable {
   let saving = Mutex<Void>(())
   /// The thread of saves that nobody waits for.
   private let saver = DispatchQueue(label: "cuejack-save")
-  private struct Work {
-    var jobs: [@Sendable () -> Void] = []
-    /// Set if the session's thread is to look at the engine at once.
-    var isDue = false
-    var isOver = false
-    var hasEnded = false
-  }
-  private let work = Monitor(Work())
-  private enum Task {
-    case job(@Sendable () -> Void)
-    case service, end
-  }
+  private let work = Monitor(SessionWork())
   private let anyHasFailed = Atomic<Bool>(false)
   /// Counts the calls of `service`.
   private let services = Atomic<Int>(0)
@@ -83,17 +72,11 @@ package final class RunningSession: Sendable {
     self.options = options
     startThread(named: "cuejack-session") { [weak self, work] in
       while true {
-        let task = work.wait(seconds: 0.05) { work -> Task? in
-          if !work.jobs.isEmpty { return .job(work.jobs.removeFirst()) }
-          if work.isDue {
-            work.isDue = false
-            return .service
-          }
-          return work.isOver ? .end : nil
-        }
-        switch task {
+        switch work.wait(seconds: SessionWork.period, for: { $0.next() }) {
         case .job(let job): job()
-        case .service, nil: self?.service()
+        case .service, nil:
+          self?.service()
+          work.change { $0.noteService() }
         case .end:
           work.change { $0.hasEnded = true }
           return
@@ -225,21 +208,22 @@ package final class RunningSession: Sendable {
   }
 
   /// Runs `body` on the session's thread, after what was asked before, and calls `then` with its outcome there.
+  ///
+  /// - Parameter subject: What it sets, if a later edit of that makes it needless; nil if none does.
   func begin(
+    setting subject: SessionWork.Subject? = nil,
     _ body: @escaping @Sendable (RunningSession) throws(SessionRunError) -> Void,
     then: @escaping @Sendable (Result<Void, SessionRunError>) -> Void
   ) {
+    let job = SessionWork.Job(
+      subject: subject,
+      run: { [weak self] in
+        guard let self else { return .failure(.refused("the session has ended")) }
+        return Result { () throws(SessionRunError) in try body(self) }
+      }, ends: [then])
     let isTaken = work.change { work in
-      if work.isOver { return false }
-      work.jobs.append { [weak self] in
-        guard let self else { return then(.failure(.refused("the session has ended"))) }
-        do throws(SessionRunError) {
-          then(.success(try body(self)))
-        } catch {
-          then(.failure(error))
-        }
-      }
-      return true
+      if !work.isOver { work.add(job) }
+      return !work.isOver
     }
     if !isTaken { then(.failure(.refused("the session has ended"))) }
   }
