@@ -71,6 +71,10 @@ struct PlayControls {
       .flag(
         "loop", "whether the files repeat without end", { keys.isLooping }, { keys.setLooping($0) }),
     ]
+    controls.append(
+      .parameter(
+        "replaygain", types: "s", "the tags that give the files their gain: off, track or album",
+        { .string(keys.replayGain) }, { try keys.setReplayGain($0.text ?? "") }))
     guard keys.speed != nil, TimePitch.isAvailable else { return controls }
     controls.append(
       .parameter(

@@ -13,6 +13,7 @@ final class PlayKeys {
   private let latency: Int64
   /// The transport that the players follow; nil if they follow none.
   private let transport: PlayTransport?
+  private let levels: PlayLevels
   /// True if the latest run that the transport began has something to play.
   private var hasBegun = false
   /// Start of the present run, and the position on which it began, in seconds from the common start.
@@ -48,9 +49,11 @@ final class PlayKeys {
   ]
 
   init(
-    _ players: [FilePlayer], _ start: LiveSession.Start, _ transport: PlayTransport? = nil
+    _ players: [FilePlayer], _ levels: PlayLevels, _ start: LiveSession.Start,
+    _ transport: PlayTransport? = nil
   ) {
     self.players = players
+    self.levels = levels
     self.start = start
     self.transport = transport
     // The players wait for the transport.
@@ -144,9 +147,10 @@ final class PlayKeys {
     applyGains()
   }
 
-  /// The gain of a file in decibels, that of its options included.
+  /// The gain of a file in decibels, that of its options included, without ReplayGain.
   func gain(ofFile index: Int) -> Double {
-    gains[index] + (decibels(Double(players[index].clip.volume)) ?? CommandControl.gains.lowerBound)
+    let volume = players[index].clip.volume / levels.initialFactor(ofPlayer: index)
+    return gains[index] + (decibels(Double(volume)) ?? CommandControl.gains.lowerBound)
   }
 
   func setGain(_ decibels: Double, ofFile index: Int) throws {
@@ -177,8 +181,30 @@ final class PlayKeys {
 
   private func applyGains() {
     for (index, player) in players.enumerated() {
-      player.queue.setOutputGain(isHeard(index) ? factor(decibels: gain + gains[index]) : 0)
+      let gain = factor(decibels: gain + gains[index]) * levels.factor(ofPlayer: index)
+      player.queue.setOutputGain(isHeard(index) ? gain : 0)
     }
+  }
+
+  /// The tags that give the files their gain.
+  var replayGain: String { levels.choice.rawValue }
+
+  /// Takes the gain of other tags. Files that follow each other go on from their position.
+  func setReplayGain(_ text: String) throws {
+    guard let choice = ReplayGainOptions.Choice(rawValue: text) else {
+      throw Refusal("“\(text)” is not off, track or album")
+    }
+    let position = position
+    if try levels.choose(choice), !isPaused {
+      if transport == nil {
+        try run(at: position, keeping: keptStart)
+      } else {
+        // The transport starts them again.
+        halt()
+        pausedAt = position
+      }
+    }
+    applyGains()
   }
 
   private func isHeard(_ index: Int) -> Bool {
