@@ -29,8 +29,7 @@ extension LiveSession {
   /// Chooses the start, and starts every player there unless it follows the transport.
   func startPlayers() throws -> Start {
     let first = players[0]
-    command.client.at?.awaitLastSecond(of: first.file.path, signals)
-    if let signal = signals.received { throw ExitCode(128 + signal) }
+    command.client.at?.tellWait(of: first.file.path)
     var start = try command.telling(first.file) { () throws(QueueError) in try chooseStart() }
     try command.client.checkStart(on: first.queue)
     if command.transport { return start }

@@ -10,6 +10,7 @@ import System
 /// `cuejack play` on a server: a player for each file, and a client for the plugins if there are any.
 struct LiveSession {
   let command: Play
+  let tracks: [PlayTrack]
   let players: [FilePlayer]
   let pluginClient: PluginClient?
   let signals: StopSignals
@@ -25,6 +26,7 @@ struct LiveSession {
     _ command: Play, _ tracks: [PlayTrack], _ signals: StopSignals, _ awake: DispatchSemaphore
   ) throws {
     self.command = command
+    self.tracks = tracks
     self.signals = signals
     self.awake = awake
     // Panning mono needs two channels.
@@ -127,7 +129,8 @@ struct LiveSession {
         "the JACK server “\(players[0].queue.statistics.serverName)” has no port that plays sound: nobody hears the "
           + "files; --no-connect is for that")
     }
-    let keys = PlayKeys(players, start, transport)
+    let levels = PlayLevels(tracks, command.replayGain.scope)
+    let keys = PlayKeys(players, levels, start, transport)
     let remote = remote(keys, monitor)
     awaitEnds(keys, monitor, remote)
     remote?.end()
@@ -184,6 +187,7 @@ struct LiveSession {
       watch.note(
         players.filter { !$0.isOver }.compactMap(\.queue.loss).first, server: serverName)
       keys.followTransport()
+      keys.followClock()
       keys.settleStart()
       let isIdle = keys.isPaused && !command.transport && remote?.isRead != true
       return isIdle ? CommandWait.longInterval : CommandWait.interval

@@ -161,7 +161,8 @@ struct Play: ParsableCommand {
       discussion: """
         A plugin is named by its URI, by the end of that, as in eg-amp, or by its name, as in "Simple \
         Amplifier". A preset follows after a #, and values of controls after a colon: \
-        urn:cuejack:plugins:preset-eq#rock, or eg-amp:gain=-6. A mono plugin \
+        urn:cuejack:plugins:preset-eq#rock, or eg-amp:gain=-6. file= names the file of convolver and soundfont, \
+        also with commas and equal signs in its name. A mono plugin \
         gets an instance for each channel. The output of an instrument is added to the sound. With a \
         plugin, all files share one client. Plugins that use the tempo follow JACK's transport; with \
         --render, it rolls from the start at 120 beats per minute in 4/4. `cuejack plugins` lists the \

@@ -51,6 +51,9 @@ struct PlayControls {
       .state("motion", types: "s", "stopped, waiting, playing or paused") {
         .string(keys.motion)
       },
+      .state("start/time", types: "s", "the start that the files wait for, as --at takes it") {
+        .string(keys.awaitedStart)
+      },
       .meter("position", types: "d", unit: "s", "the position") {
         let clock = keys.clock
         return .live { [.double(clock.position)] }
@@ -68,6 +71,10 @@ struct PlayControls {
       .flag(
         "loop", "whether the files repeat without end", { keys.isLooping }, { keys.setLooping($0) }),
     ]
+    controls.append(
+      .parameter(
+        "replaygain", types: "s", "the tags that give the files their gain: off, track or album",
+        { .string(keys.replayGain) }, { try keys.setReplayGain($0.text ?? "") }))
     guard keys.speed != nil, TimePitch.isAvailable else { return controls }
     controls.append(
       .parameter(

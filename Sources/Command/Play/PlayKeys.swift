@@ -13,6 +13,7 @@ final class PlayKeys {
   private let latency: Int64
   /// The transport that the players follow; nil if they follow none.
   private let transport: PlayTransport?
+  private let levels: PlayLevels
   /// True if the latest run that the transport began has something to play.
   private var hasBegun = false
   /// Start of the present run, and the position on which it began, in seconds from the common start.
@@ -35,6 +36,8 @@ final class PlayKeys {
   private var played: [Int64]
   /// The players whose last run a key ended.
   private var halted: Set<Int> = []
+  /// For each player, where the run before the present one began.
+  private var earlierBegins: [Int64?]
   /// True if a key began another run, so that the players' begins say nothing about the first one.
   private(set) var hasMoved = false
 
@@ -46,15 +49,18 @@ final class PlayKeys {
   ]
 
   init(
-    _ players: [FilePlayer], _ start: LiveSession.Start, _ transport: PlayTransport? = nil
+    _ players: [FilePlayer], _ levels: PlayLevels, _ start: LiveSession.Start,
+    _ transport: PlayTransport? = nil
   ) {
     self.players = players
+    self.levels = levels
     self.start = start
     self.transport = transport
     // The players wait for the transport.
     pausedAt = transport == nil ? nil : 0
     latency = start.latency
     played = players.map { _ in 0 }
+    earlierBegins = players.map { _ in nil }
     gains = players.map { _ in 0 }
     isLooping = players.allSatisfy { $0.clip.frames == nil }
   }
@@ -141,9 +147,10 @@ final class PlayKeys {
     applyGains()
   }
 
-  /// The gain of a file in decibels, that of its options included.
+  /// The gain of a file in decibels, that of its options included, without ReplayGain.
   func gain(ofFile index: Int) -> Double {
-    gains[index] + (decibels(Double(players[index].clip.volume)) ?? CommandControl.gains.lowerBound)
+    let volume = players[index].clip.volume / levels.initialFactor(ofPlayer: index)
+    return gains[index] + (decibels(Double(volume)) ?? CommandControl.gains.lowerBound)
   }
 
   func setGain(_ decibels: Double, ofFile index: Int) throws {
@@ -174,8 +181,30 @@ final class PlayKeys {
 
   private func applyGains() {
     for (index, player) in players.enumerated() {
-      player.queue.setOutputGain(isHeard(index) ? factor(decibels: gain + gains[index]) : 0)
+      let gain = factor(decibels: gain + gains[index]) * levels.factor(ofPlayer: index)
+      player.queue.setOutputGain(isHeard(index) ? gain : 0)
     }
+  }
+
+  /// The tags that give the files their gain.
+  var replayGain: String { levels.choice.rawValue }
+
+  /// Takes the gain of other tags. Files that follow each other go on from their position.
+  func setReplayGain(_ text: String) throws {
+    guard let choice = ReplayGainOptions.Choice(rawValue: text) else {
+      throw Refusal("“\(text)” is not off, track or album")
+    }
+    let position = position
+    if try levels.choose(choice), !isPaused {
+      if transport == nil {
+        try run(at: position, keeping: keptStart)
+      } else {
+        // The transport starts them again.
+        halt()
+        pausedAt = position
+      }
+    }
+    applyGains()
   }
 
   private func isHeard(_ index: Int) -> Bool {
@@ -225,7 +254,37 @@ final class PlayKeys {
   /// The state in one word.
   var motion: String {
     if isPaused { return position > 0 ? "paused" : "stopped" }
-    return players.allSatisfy { $0.queue.statistics.beganAt == nil } ? "waiting" : "playing"
+    return isWaiting ? "waiting" : "playing"
+  }
+
+  /// True if the files wait for the start of the present run.
+  private var isWaiting: Bool { !isPaused && !players.indices.contains(where: hasBegunRun) }
+
+  private func hasBegunRun(ofPlayer index: Int) -> Bool {
+    players[index].queue.statistics.beganAt != earlierBegins[index]
+  }
+
+  /// The start that the files wait for, as `--at` takes it; empty if they wait for none.
+  var awaitedStart: String { isWaiting ? start.chosen.option : "" }
+
+  /// The start that the files wait for, if there is time for another run until then; nil if not.
+  private var keptStart: ChosenStart? {
+    guard isWaiting, let device = players[0].queue.runningDevice else { return nil }
+    return start.chosen.frame(after: device.now + latency + lead, on: device) == nil
+      ? nil : start.chosen
+  }
+
+  /// Frames that a start of all players takes.
+  private var lead: Int64 { Int64(held: (0.06 + 0.02 * Double(players.count)) * start.sampleRate) }
+
+  /// Starts the files at another host time if the wall clock that they wait for was set.
+  func followClock() {
+    guard isWaiting, let device = players[0].queue.runningDevice,
+      let chosen = start.chosen.reset(on: device)
+    else { return }
+    start.chosen = chosen
+    Screen.shared.remark("the clock was set: \(chosen.words)")
+    telling { try run(at: origin, keeping: keptStart) }
   }
 
   /// Pauses, or goes on.
@@ -239,7 +298,7 @@ final class PlayKeys {
     }
   }
 
-  /// Goes on from the position of the pause.
+  /// Goes on from the position of the pause, or no longer waits for the start.
   ///
   /// - Parameter frame: The device frame at which the position is heard; nil for as soon as possible.
   func play(at frame: Int64? = nil) throws {
@@ -247,14 +306,14 @@ final class PlayKeys {
       if frame != nil { throw Refusal("JACK's transport starts the files") }
       return transport.roll(true)
     }
-    guard let pausedAt else {
+    if !isPaused, keptStart == nil {
       if frame != nil { throw Refusal("the files play already: stop or pause them first") }
       return
     }
     if let frame, let device = players[0].queue.runningDevice, frame - latency <= device.now {
       throw Refusal("the frame \(frame) has passed")
     }
-    try run(at: pausedAt, frame: frame)
+    try run(at: position, frame: frame)
   }
 
   /// Pauses, and goes to the beginning.
@@ -282,13 +341,13 @@ final class PlayKeys {
     halt()
   }
 
-  /// Moves to a position, and goes on there unless playing is paused.
+  /// Moves to a position, and goes on there unless playing is paused. Files that wait for their start begin there.
   func locate(to seconds: Double) throws {
     let seconds = max(0, seconds)
     if let transport {
       return transport.locate(to: Int64(held: (seconds * start.sampleRate).rounded()))
     }
-    if pausedAt != nil { pausedAt = seconds } else { try run(at: seconds) }
+    if pausedAt != nil { pausedAt = seconds } else { try run(at: seconds, keeping: keptStart) }
   }
 
   /// Moves by a time.
@@ -312,26 +371,29 @@ final class PlayKeys {
     try checkServer()
     let (rate, cents) = (rate ?? speed.rate, cents ?? speed.cents)
     let position = position * speed.rate / rate
+    let kept = keptStart
     halt()
     for player in players { try player.setSpeed(rate: rate, cents: cents) }
-    if pausedAt == nil { try run(at: position) } else { pausedAt = position }
+    if pausedAt == nil { try run(at: position, keeping: kept) } else { pausedAt = position }
   }
 
   /// Ends the present run of all players.
   private func halt() {
     for (index, player) in players.enumerated() where !player.isOver {
-      played[index] += player.queue.statistics.lastedFrames
       try? player.halt()
+      if hasBegunRun(ofPlayer: index) {
+        played[index] += player.queue.statistics.lastedFrames
+        hasMoved = true
+      }
       halted.insert(index)
     }
-    hasMoved = true
   }
 
   /// Returns the frames that a player has played in all runs.
   ///
   /// - Parameter last: Frames of its last run.
   func frames(ofPlayer index: Int, lastRun last: Int64) -> Int64 {
-    played[index] + (halted.contains(index) ? 0 : last)
+    played[index] + (halted.contains(index) || !hasBegunRun(ofPlayer: index) ? 0 : last)
   }
 
   /// Notes on which frame the players have begun, if they were started by a host time, and tells it once. If
@@ -385,11 +447,16 @@ final class PlayKeys {
 
   /// Plays all files from a position, starting on one frame.
   ///
-  /// - Parameter wanted: The device frame at which the position is heard; nil for as soon as possible.
-  private func run(at seconds: Double, frame wanted: Int64? = nil) throws {
+  /// - Parameters:
+  ///   - wanted: The device frame at which the position is heard; nil for as soon as possible.
+  ///   - kept: The start that the files go on to wait for; nil for another one.
+  private func run(at seconds: Double, frame wanted: Int64? = nil, keeping kept: ChosenStart? = nil)
+    throws
+  {
     try checkServer()
     halt()
     hasBegun = false
+    if kept == nil { hasMoved = true }
     do throws(QueueError) {
       var isLate = false
       for player in players {
@@ -403,15 +470,14 @@ final class PlayKeys {
       }
       applyGains()
       guard let device = players[0].queue.runningDevice else { throw .invalidated }
-      // Allows enough time to start all players.
-      let lead = Int64(held: (0.06 + 0.02 * Double(players.count)) * start.sampleRate)
       let frame = wanted ?? device.now + latency + lead
       start = LiveSession.Start(
-        chosen: ChosenStart(frame: frame, on: device), latency: latency,
+        chosen: kept ?? ChosenStart(frame: frame, on: device), latency: latency,
         sampleRate: start.sampleRate)
       origin = seconds
       pausedAt = nil
       for (index, player) in players.enumerated() where !player.isOver {
+        earlierBegins[index] = player.queue.statistics.beganAt
         try player.queue.start(at: start.queueTime)
         halted.remove(index)
         hasBegun = true
@@ -447,17 +513,4 @@ final class PlayKeys {
 
   /// Mark of a file that is not heard.
   func mark(ofFile index: Int) -> String { isHeard(index) ? "" : "(mute) " }
-}
-
-extension FilePlayer {
-  /// The row of files that it plays; nil for a single file.
-  var row: SoundRow? { (file as? SoundRow).flatMap { $0.sounds.count > 1 ? $0 : nil } }
-
-  /// The name of the file that plays at a position in seconds.
-  func name(at seconds: Double) -> String {
-    guard let row, row.frames > 0 else { return fileName(file.path) }
-    let frame = Int64(held: max(0, seconds) * file.format.sampleRate * clip.rate) % row.frames
-    let index = row.starts.lastIndex { $0 <= frame } ?? 0
-    return fileName(row.sounds[index].path)
-  }
 }

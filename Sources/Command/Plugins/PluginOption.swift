@@ -61,23 +61,42 @@ struct PluginOption: ExpressibleByArgument {
   init?(argument: String) {
     guard
       let parts = argument.wholeMatch(
-        of: #/(.+?)(?::([A-Za-z_]\w*=[^,=]*(?:,[A-Za-z_]\w*=[^,=]*)*))?/#)
+        of: #/(.+?)(?::((?:[A-Za-z_]\w*=[^,=]*,)*(?:file=.+|[A-Za-z_]\w*=[^,=]*)))?/#)
     else { return nil }
     plugin = String(parts.1)
     var values: [String: Float] = [:]
     var file: String?
-    for setting in parts.2?.split(separator: ",") ?? [] {
-      let sides = setting.split(separator: "=")
-      guard sides.count == 2 else { return nil }
-      if sides[0] == "file" {
-        file = String(sides[1])
-        continue
-      }
-      guard let value = Float(withoutDecibels(String(sides[1]))), value.isFinite else { return nil }
-      values[String(sides[0])] = value
+    var rest = parts.2 ?? ""
+    while !rest.hasPrefix("file="), let setting = rest.prefixMatch(of: #/(\w+)=([^,=]*)(?:,|$)/#) {
+      guard let value = Self.number(setting.2) else { return nil }
+      values[String(setting.1)] = value
+      rest = rest[setting.range.upperBound...]
+    }
+    if rest.hasPrefix("file=") {
+      let (path, later) = Self.file(rest.dropFirst("file=".count))
+      file = path
+      values.merge(later) { $1 }
     }
     self.values = values
     self.file = file
+  }
+
+  private static func number(_ text: Substring) -> Float? {
+    Float(withoutDecibels(String(text))).flatMap { $0.isFinite ? $0 : nil }
+  }
+
+  /// Splits a file's path and the values behind it. The path may have commas and equal signs: it is the longest one at
+  /// which there is a file, or else all up to the values.
+  private static func file(_ text: Substring) -> (path: String, values: [String: Float]) {
+    var path = text
+    var values: [String: Float] = [:]
+    while unsafe access(String(path).systemName, F_OK) != 0,
+      let last = path.wholeMatch(of: #/(.+),([A-Za-z_]\w*)=([^,=]*)/#), let value = number(last.3)
+    {
+      if values[String(last.2)] == nil { values[String(last.2)] = value }
+      path = last.1
+    }
+    return (String(path), values)
   }
 }
 

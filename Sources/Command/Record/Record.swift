@@ -182,7 +182,7 @@ struct Record: ParsableCommand {
     let start = try telling { () throws(QueueError) in
       try recorder.prepare()
       found.close()
-      client.at?.awaitLastSecond(of: file, signals)
+      client.at?.tellWait(of: file)
       client.show(recorder.queue, recorder.queue.statistics.portNames, claim.name ?? file)
       return try client.at?.start(on: recorder.queue)
     }
@@ -246,7 +246,7 @@ struct Record: ParsableCommand {
           .record, client: device.client.name, server: device.client.serverName, path: file), awake
       ) { controls.all(on: device) }
     }
-    awaitEnd(of: recorder, recordings, start, keys, monitor, remote, signals, awake)
+    awaitEnd(of: recorder, recordings, keys, monitor, remote, signals, awake)
     remote?.end()
     let signal = recorder.isOver || keys.isAskedToQuit ? nil : signals.received
     recorder.stop()
@@ -328,9 +328,9 @@ struct Record: ParsableCommand {
 
   /// Waits until the recording is complete, a signal arrives, or a key ends it. Shows the progress.
   private func awaitEnd(
-    of recorder: FileRecorder, _ recordings: [RecordingParts], _ start: ChosenStart?,
-    _ keys: RecordKeys, _ monitor: RecordMonitor, _ remote: CommandRemote?,
-    _ signals: StopSignals, _ awake: DispatchSemaphore
+    of recorder: FileRecorder, _ recordings: [RecordingParts], _ keys: RecordKeys,
+    _ monitor: RecordMonitor, _ remote: CommandRemote?, _ signals: StopSignals,
+    _ awake: DispatchSemaphore
   ) {
     let serverName = recorder.queue.statistics.serverName
     var watch = ServerWatch("recording")
@@ -341,15 +341,16 @@ struct Record: ParsableCommand {
         return nil
       }
       watch.note(recorder.queue.loss, server: serverName)
+      keys.followClock()
       inputs.look()
       return CommandWait.interval
     } press: {
       keys.press($0)
     } show: {
       keys.tellStart()
-      monitor.update(start)
+      monitor.update(keys.givenStart)
       guard Screen.shared.isTerminal else { return }
-      var shown = monitor.progress(start)
+      var shown = monitor.progress(keys.givenStart)
       if keys.isWaiting { shown.name = "(waiting) \(shown.name)" }
       if keys.isPaused { shown.name = "(paused) \(shown.name)" }
       let size = Screen.shared.size

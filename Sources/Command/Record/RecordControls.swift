@@ -30,6 +30,9 @@ struct RecordControls {
         .bool(keys.motion == "recording")
       },
       .state("motion", types: "s", "waiting, recording or paused") { .string(keys.motion) },
+      .state("start/time", types: "s", "the start that is waited for, as --at takes it") {
+        .string(keys.awaitedStart)
+      },
       .meter("position", types: "d", unit: "s", "the length of what was recorded") {
         .live { [.double(Double(recorder.frames) / rate)] }
       },

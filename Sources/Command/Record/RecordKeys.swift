@@ -12,8 +12,10 @@ final class RecordKeys {
   private var recording: RecordingParts { recordings[0] }
   /// The start that the recording waits for; nil if it waits for none.
   private let trigger: RecordingTrigger?
+  /// The start by `--at`; nil if there is none, or if it is no longer waited for.
+  private(set) var givenStart: ChosenStart?
   /// True if the frame of the start was not known when the recording was announced.
-  private let tellsStart: Bool
+  private var tellsStart: Bool
   /// True once the start was reported.
   private var hasToldStart = false
   private(set) var isPaused = false
@@ -32,11 +34,31 @@ final class RecordKeys {
     self.output = output
     self.recordings = recordings
     self.trigger = trigger
+    givenStart = start
     tellsStart = trigger?.hasBegun == false || start.map { $0.exactFrame == nil } ?? false
   }
 
   /// True while the recording waits for its start.
-  var isWaiting: Bool { trigger?.hasBegun == false }
+  var isWaiting: Bool { isBeforeStart || trigger?.hasBegun == false }
+
+  /// True while the recording waits for the start by `--at`.
+  private var isBeforeStart: Bool { givenStart != nil && recorder.queue.statistics.beganAt == nil }
+
+  /// The start by `--at` that the recording waits for, as that option takes it; empty if it waits for none.
+  var awaitedStart: String { isBeforeStart ? givenStart?.option ?? "" : "" }
+
+  /// Starts the recording at another host time if the wall clock that it waits for was set.
+  func followClock() {
+    guard isBeforeStart, let device = recorder.queue.runningDevice,
+      let chosen = givenStart?.reset(on: device), let rate = try? recorder.queue.deviceSampleRate()
+    else { return }
+    givenStart = chosen
+    Screen.shared.remark("the clock was set: \(chosen.words)")
+    telling {
+      try recorder.pause()
+      try recorder.resume(at: chosen.time(sampleRate: rate))
+    }
+  }
 
   /// Carries out a key.
   func press(_ key: KeyReader.Key) {
@@ -99,8 +121,12 @@ final class RecordKeys {
     guard output.split() else { throw Refusal("no file is being written, or it is a pipe") }
   }
 
-  /// Starts the recording now.
-  private func begin() throws { trigger?.begin(at: try presentFrame()) }
+  /// Starts the recording now. One that waits for the start by `--at` is paused then.
+  private func begin() throws {
+    let frame = try isBeforeStart ? 0 : presentFrame()
+    if isBeforeStart { try setPaused(true) }
+    trigger?.begin(at: frame)
+  }
 
   /// Reports the start that the recording has waited for, once.
   func tellStart() {
@@ -109,11 +135,14 @@ final class RecordKeys {
     Screen.shared.say("\(recording.path): records from frame \(frame) on")
   }
 
+  /// Pauses, or goes on. A pause ends the wait for the start by `--at`.
   func setPaused(_ pauses: Bool) throws {
     if pauses == isPaused { return }
+    let isBeforeStart = isBeforeStart
     do throws(QueueError) {
       if pauses { try recorder.pause() } else { try recorder.resume() }
       isPaused = pauses
+      if isBeforeStart { (givenStart, tellsStart) = (nil, true) }
     } catch {
       throw Refusal("cannot \(isPaused ? "go on" : "pause") now: \(error)")
     }

@@ -8,7 +8,8 @@ struct ListRunning: ParsableCommand {
     commandName: "list", abstract: "List the running sessions, players, effects and recordings.",
     discussion: """
       Each line has the JACK client, the subcommand (session, play, fx or record), the JACK server, the \
-      process, the state, the position and the path. `cuejack set CLIENT` controls one of them, and \
+      process, the state, the position and the path. In place of the position, what waits for --at shows that \
+      start, which another --at takes. `cuejack set CLIENT` controls one of them, and \
       `cuejack osc CLIENT` lists what it takes. Those with --no-remote, and those of other users, are not in the \
       list. The exit code is 0 even if nothing runs.
       """
@@ -32,7 +33,7 @@ struct ListRunning: ParsableCommand {
     let rows = reports.map { report in
       [
         report.client, report.command.rawValue, report.server, "\(report.process)",
-        report.motion ?? "-", report.position.map { clock($0) } ?? "-", report.path,
+        report.motion ?? "-", report.start ?? report.position.map { clock($0) } ?? "-", report.path,
       ].map { printable($0) }
     }
     for line in Self.lines(rows) { Screen.shared.say(line) }

@@ -74,7 +74,8 @@ struct RemoteChoice: ParsableArguments {
 extension RemoteReport {
   /// The report as one line for people.
   var line: String {
-    let state = [motion, position.map { clock($0) }].compactMap { $0 }.joined(separator: " ")
+    let state = [motion, start ?? position.map { clock($0) }].compactMap { $0 }.joined(
+      separator: " ")
     return printable(
       "“\(client)” on the JACK server “\(server)”: \(command.rawValue), process \(process), UDP port \(port), "
         + "\(path)\(state.isEmpty ? "" : ", \(state)")")

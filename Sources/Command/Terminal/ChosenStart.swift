@@ -1,4 +1,5 @@
 import Server
+import System
 import Timeline
 
 /// The start time of a command's queues.
@@ -12,6 +13,8 @@ struct ChosenStart {
   var isHostTime: Bool
   /// True if `frame` is an estimate. The cycle in which the host time lies decides.
   private var isEstimate = false
+  /// The time of the wall clock that was given; nil for any other start.
+  private var wallTime: WallTime?
 
   init(frame: Int64, on device: Device) {
     self.frame = frame
@@ -24,6 +27,28 @@ struct ChosenStart {
     frame = device.frame(atHostTime: hostTime)
     isHostTime = true
     isEstimate = true
+  }
+
+  init(_ time: WallTime, on device: Device) {
+    self.init(hostTime: time.hostTime, on: device)
+    wallTime = time
+  }
+
+  /// The start as `--at` takes it.
+  var option: String { wallTime?.text ?? (isHostTime ? "\(hostTime)ns" : "\(frame)") }
+
+  /// Returns the start by the wall clock as it is set now; nil if it is as before, or is due within a second.
+  func reset(on device: Device) -> ChosenStart? {
+    guard isEstimate, let wallTime, hostTime > HostTime.now + 1_000_000_000 else { return nil }
+    let distance = Int64(wallTime.hostTime) - Int64(hostTime)
+    // Two readings of the clocks differ by less than a frame.
+    return abs(distance) < 20_000 ? nil : ChosenStart(wallTime, on: device)
+  }
+
+  /// Returns the device frame of the start, as close as is known, if it is later than a frame; nil if it is not.
+  func frame(after least: Int64, on device: Device) -> Int64? {
+    let frame = isEstimate ? device.frame(atHostTime: hostTime) : frame
+    return frame > least ? frame : nil
   }
 
   /// Returns the start time for a queue that starts `frames` device frames earlier.

@@ -1,6 +1,5 @@
 import ArgumentParser
 import AudioQueue
-import Glibc
 import Server
 import System
 import Timeline
@@ -34,9 +33,8 @@ enum StartOption: ExpressibleByArgument {
     }
   }
 
-  /// Waits until the last second before a time on the wall clock, which may be set until then. Tells how
-  /// well the clock is kept. Any other start returns at once, and so does a signal.
-  func awaitLastSecond(of file: String, _ signals: StopSignals) {
+  /// Tells how long a file waits for a time on the wall clock, and how well the clock is kept.
+  func tellWait(of file: String) {
     guard case .wallTime(let time) = self else { return }
     let clock = WallClock.now
     if let warning = clock.warning(for: time) { Screen.shared.remark(warning) }
@@ -44,7 +42,6 @@ enum StartOption: ExpressibleByArgument {
     if seconds < 1 { return }
     Screen.shared.say(
       "\(file): waits until \(time.text), \(Int(held: seconds)) seconds from now; \(clock.words)")
-    while signals.received == nil, time.hostTime > HostTime.now + 1_000_000_000 { usleep(50_000) }
   }
 
   /// Returns the start on the device of `queue`. Waits until the server carries sound over the
@@ -60,7 +57,7 @@ enum StartOption: ExpressibleByArgument {
     case .hostTime(let time):
       return ChosenStart(hostTime: time, on: device)
     case .wallTime(let time):
-      return ChosenStart(hostTime: time.hostTime, on: device)
+      return ChosenStart(time, on: device)
     case .frame(let number):
       return ChosenStart(frame: device.frame(numbered: number), on: device)
     }

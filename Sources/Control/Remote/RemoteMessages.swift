@@ -165,7 +165,7 @@ package struct RemoteMessages {
     let before = pending
     pending = []
     for entry in before {
-      guard let outcome = entry.work.outcome(within: 0) else {
+      guard let outcome = entry.work.outcomeSoFar else {
         pending.append(entry)
         continue
       }
@@ -210,7 +210,8 @@ package struct RemoteMessages {
     }
     guard let work = try begin() else { return }
     let isBusy = pending.contains { $0.source == source }
-    if let outcome = work.outcome(within: isBusy ? 0 : Self.patience) {
+    let outcome = isBusy ? work.outcomeSoFar : work.outcome(within: Self.patience)
+    if let outcome {
       answers += Self.answers(to: address, outcome)
       return
     }

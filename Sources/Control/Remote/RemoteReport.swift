@@ -40,6 +40,8 @@ package struct RemoteReport: Codable, Hashable, Sendable {
   package let motion: String?
   /// The position in seconds.
   package let position: Double?
+  /// The start that it waits for, as `--at` takes it; nil if it waits for none.
+  package let start: String?
 
   /// Creates the report of the target, as it is now.
   package init(of target: any RemoteTarget, _ origin: Origin, port: UInt16) {
@@ -51,5 +53,7 @@ package struct RemoteReport: Codable, Hashable, Sendable {
     self.port = port
     motion = target.remoteValues(at: "\(RemoteNode.root)/motion")?.first?.text
     position = target.remoteValues(at: "\(RemoteNode.root)/position")?.first?.number
+    let start = target.remoteValues(at: "\(RemoteNode.root)/start/time")?.first?.text
+    self.start = start == "" ? nil : start
   }
 }

@@ -29,6 +29,8 @@ package final class RemoteWork: Sendable {
   /// Notes the end of the work.
   package func end(_ outcome: Outcome) { self.outcome.change { $0 = outcome } }
 
+  /// The end; nil as long as the work goes on.
+  var outcomeSoFar: Outcome? { outcome.read { $0 } }
   /// Waits for the end, and returns it; nil if the work goes on after `seconds`.
   func outcome(within seconds: Double) -> Outcome? { outcome.wait(seconds: seconds) { $0 } }
 }

@@ -10,6 +10,10 @@ struct RemoteControl: Sendable {
   /// The effect of a message to the address.
   enum Act: Sendable {
     case now(Action)
+    /// Sets the value of the address, if no later message that waits does.
+    case edit(Action)
+    /// Recalls a scene, if no later message that waits does.
+    case recall(Action)
     /// Saves the session, which takes a while.
     case save
   }
@@ -64,7 +68,7 @@ struct RemoteControl: Sendable {
   ) -> RemoteControl {
     RemoteControl(
       node: node, read: read,
-      act: .now { session, values throws(SessionRunError) in
+      act: .edit { session, values throws(SessionRunError) in
         guard let value = values.first else { return }
         try session.apply(.set(target, json(value)))
       })

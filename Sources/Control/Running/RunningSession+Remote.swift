@@ -39,14 +39,21 @@ extension RunningSession: RemoteTarget {
     let end = { @Sendable (outcome: Result<[String], SessionRunError>) in
       work.end(outcome.mapError { .refused(address, "\($0)") })
     }
+    let action: RemoteControl.Action
+    var subject: SessionWork.Subject?
     switch control.act {
-    case .now(let action):
-      begin { session throws(SessionRunError) in
-        try action(session, values)
-      } then: { outcome in
-        end(outcome.map { [] })
-      }
-    case .save: save(then: end)
+    case .now(let act): action = act
+    case .edit(let act): (action, subject) = (act, .value(address))
+    case .recall(let act):
+      (action, subject) = (act, .scene("\(address) \(values.first?.text ?? "")"))
+    case .save:
+      save(then: end)
+      return work
+    }
+    begin(setting: subject) { session throws(SessionRunError) in
+      try action(session, values)
+    } then: { outcome in
+      end(outcome.map { [] })
     }
     return work
   }

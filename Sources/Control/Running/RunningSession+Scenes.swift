@@ -59,7 +59,7 @@ extension RemoteControl {
         "scene", .parameter, types: "s",
         summary: "the scene that was recalled last; another name recalls that one"),
       read: { session, _ in [.string(session.recalledScene)] },
-      act: .now { session, values throws(SessionRunError) in
+      act: .recall { session, values throws(SessionRunError) in
         if case .string(let name) = values.first { try session.recallScene(name) }
       })
     return [
@@ -81,11 +81,14 @@ extension RemoteControl {
           .reading("\(name)/name", types: "s", "the name of scene \(index + 1)") { _, engine in
             scene(engine.document).map { [.string($0.name)] }
           },
-          .action("\(name)/recall", "recall scene \(index + 1)") {
-            session, _ throws(SessionRunError) in
-            guard let scene = scene(try session.running().document) else { return }
-            try session.recallScene(scene.name)
-          },
+          RemoteControl(
+            node: RemoteNode(
+              "\(name)/recall", .action, summary: "recall scene \(index + 1)"),
+            read: { _, _ in nil },
+            act: .recall { session, _ throws(SessionRunError) in
+              guard let scene = scene(try session.running().document) else { return }
+              try session.recallScene(scene.name)
+            }),
         ]
       }
   }

@@ -7,11 +7,6 @@ import System
 
 /// What the session's thread does by itself while the session runs.
 extension RunningSession {
-  /// Seconds between two looks at the engine.
-  static let interval = 0.05
-  /// Seconds between two looks at one that stands still. Jobs, and the loss and return of the server, come between.
-  static let longInterval = 1.0
-
   /// Follows the engine. The session's thread.
   ///
   /// - Returns: False if nothing has to be followed until something is asked or happens.

@@ -63,20 +63,7 @@ package final class RunningSession: Sendable {
   let saving = Mutex<Void>(())
   /// The thread of saves that nobody waits for.
   private let saver = DispatchQueue(label: "cuejack-save")
-  private struct Work {
-    var jobs: [@Sendable () -> Void] = []
-    /// Set if the session's thread is to look at the engine at once.
-    var isDue = false
-    /// Set if it is to look within `interval`.
-    var isDueSoon = false
-    var isOver = false
-    var hasEnded = false
-  }
-  private let work = Monitor(Work())
-  private enum Task {
-    case job(@Sendable () -> Void)
-    case service, soon, end
-  }
+  private let work = Monitor(SessionWork())
   private let anyHasFailed = Atomic<Bool>(false)
   /// Counts the calls of `service`.
   let services = Atomic<Int>(0)
@@ -86,24 +73,14 @@ package final class RunningSession: Sendable {
   package init(_ options: Options) {
     self.options = options
     startThread(named: "cuejack-session") { [weak self, work] in
-      var pause = Self.interval
       while true {
-        let task = work.wait(seconds: pause) { work -> Task? in
-          if !work.jobs.isEmpty { return .job(work.jobs.removeFirst()) }
-          if work.isDue {
-            work.isDue = false
-            return .service
-          }
-          if work.isDueSoon, pause > Self.interval { return .soon }
-          return work.isOver ? .end : nil
-        }
-        pause = Self.interval
-        switch task {
+        let pause = work.read { $0.pause }
+        switch work.wait(seconds: pause, for: { $0.next() }) {
         case .job(let job): job()
+        case .wait: break
         case .service, nil:
-          work.change { $0.isDueSoon = false }
-          if self?.service() == false { pause = Self.longInterval }
-        case .soon: break
+          let isBusy = self?.service() ?? false
+          work.change { $0.noteService(isBusy: isBusy) }
         case .end:
           work.change { $0.hasEnded = true }
           return
@@ -154,7 +131,7 @@ package final class RunningSession: Sendable {
       }
       let isNews = new.loss != old.loss
       if isNews || engine.transportHasChanged { work.change { $0.isDue = true } }
-      if new.changes != old.changes { work.change { $0.isDueSoon = true } }
+      if new.changes != old.changes { work.change { $0.hurry() } }
       if isNews { onNews() }
     }
     let (own, rate) = (document.sampleRate, engine.device.client.sampleRate)
@@ -246,21 +223,22 @@ package final class RunningSession: Sendable {
   }
 
   /// Runs `body` on the session's thread, after what was asked before, and calls `then` with its outcome there.
+  ///
+  /// - Parameter subject: What it sets, if a later edit of that makes it needless; nil if none does.
   func begin(
+    setting subject: SessionWork.Subject? = nil,
     _ body: @escaping @Sendable (RunningSession) throws(SessionRunError) -> Void,
     then: @escaping @Sendable (Result<Void, SessionRunError>) -> Void
   ) {
+    let job = SessionWork.Job(
+      subject: subject,
+      run: { [weak self] in
+        guard let self else { return .failure(.refused("the session has ended")) }
+        return Result { () throws(SessionRunError) in try body(self) }
+      }, ends: [then])
     let isTaken = work.change { work in
-      if work.isOver { return false }
-      work.jobs.append { [weak self] in
-        guard let self else { return then(.failure(.refused("the session has ended"))) }
-        do throws(SessionRunError) {
-          then(.success(try body(self)))
-        } catch {
-          then(.failure(error))
-        }
-      }
-      return true
+      if !work.isOver { work.add(job) }
+      return !work.isOver
     }
     if !isTaken { then(.failure(.refused("the session has ended"))) }
   }

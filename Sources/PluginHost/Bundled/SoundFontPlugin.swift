@@ -31,11 +31,8 @@ package enum SoundFontPlugin {
   /// - Parameter path: The path for messages; nil for the default.
   /// - Throws: `HostError.fileNotLoaded`.
   package static func check(_ instance: any HostedPlugin, path: String?) throws(HostError) {
-    guard instance.description.uri == uri, let instance = instance as? PluginInstance else {
-      return
-    }
-    instance.refreshReadouts()
-    switch try instance.value(of: "status") {
+    guard instance.description.uri == uri else { return }
+    switch try instance.currentValue(of: "status") {
     case 0:
       throw .fileNotLoaded(
         "there is no SoundFont: the Debian package timgm6mb-soundfont brings one, and CUEJACK_SOUNDFONT names one"

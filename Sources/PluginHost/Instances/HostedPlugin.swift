@@ -27,6 +27,10 @@ package protocol HostedPlugin: GraphNode {
   ///
   /// - Throws: `HostError.unknownPort`.
   func value(of symbol: String) throws(HostError) -> Float
+  /// Runs the plugin for no frames, and returns the value that it wrote to a control output. No cycle may run it.
+  ///
+  /// - Throws: `HostError.unknownPort`.
+  func currentValue(of output: String) throws(HostError) -> Float
   /// Sets a parameter by a patch:Set message.
   func setParameter(_ uri: String, to value: ParameterValue, at frame: Int64?) throws(HostError)
   /// Requests the value of one parameter, or of all. The answers appear in `parameterValues`.

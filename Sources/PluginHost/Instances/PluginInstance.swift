@@ -110,11 +110,11 @@ package final class PluginInstance: HostedPlugin, @unchecked Sendable {
     core.preroll()
   }
 
-  /// Runs the plugin for no frames, so that it writes its control outputs. No cycle may run it.
-  func refreshReadouts() {
+  package func currentValue(of output: String) throws(HostError) -> Float {
     lock.lock()
-    defer { lock.unlock() }
     core.runNoFrames()
+    lock.unlock()
+    return try value(of: output)
   }
 
   /// Applies another sample rate and block length. The caller holds `lock`.

@@ -155,7 +155,15 @@ package final class IsolatedPlugin: HostedPlugin, @unchecked Sendable {
     if let readout = ports.readouts.firstIndex(where: { $0.symbol == symbol }) {
       return memory.shown(readout)
     }
-    guard case .value(let value) = try process.ask(.value(symbol: symbol)) else {
+    return try ask(.value(symbol: symbol), about: symbol)
+  }
+
+  package func currentValue(of output: String) throws(HostError) -> Float {
+    try ask(.currentValue(output: output), about: output)
+  }
+
+  private func ask(_ request: IsolationRequest, about symbol: String) throws(HostError) -> Float {
+    guard case .value(let value) = try process.ask(request) else {
       throw .unknownPort(plugin: description.uri, symbol: symbol)
     }
     return value

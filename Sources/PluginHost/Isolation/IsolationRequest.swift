@@ -8,6 +8,7 @@ enum IsolationRequest: Codable {
   case attach(shape: [UInt32])
   case set(symbol: String, value: Float, frame: Int64?, rampFrames: Int)
   case value(symbol: String)
+  case currentValue(output: String)
   case setParameter(uri: String, value: ParameterValue, frame: Int64?)
   case requestParameter(uri: String?)
   case midi([UInt8], frame: Int64?)

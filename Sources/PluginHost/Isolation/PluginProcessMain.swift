@@ -156,6 +156,10 @@ private final class IsolatedWork: @unchecked Sendable {
     case .set(let symbol, let value, let frame, let rampFrames):
       try plugin.set(symbol, to: value, at: frame, over: rampFrames)
     case .value(let symbol): return .value(try plugin.value(of: symbol))
+    case .currentValue(let output):
+      var value: Float = 0
+      try alone { () throws(HostError) in value = try plugin.currentValue(of: output) }
+      return .value(value)
     case .setParameter(let uri, let value, let frame):
       try plugin.setParameter(uri, to: value, at: frame)
     case .requestParameter(let uri): try plugin.requestParameter(uri)

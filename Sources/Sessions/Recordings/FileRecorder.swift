@@ -54,7 +54,9 @@ package final class FileRecorder: Sendable {
 
   /// Pauses recording. The time until `resume` is not in the file.
   package func pause() throws(QueueError) { try queue.pause() }
-  package func resume() throws(QueueError) { try queue.start(at: .atOnce) }
+  package func resume(at time: StartTime = .atOnce) throws(QueueError) {
+    try queue.start(at: time)
+  }
 
   /// Writes nothing from a device frame on, which has not come. Only for a recording without a trigger.
   func end(atDeviceFrame frame: Int64) {

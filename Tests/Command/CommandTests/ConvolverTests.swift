@@ -119,6 +119,41 @@ import Testing
     }
   }
 
+  /// The longest path at which there is a file is meant.
+  @Test("A file's name may have commas and equal signs") func names() throws {
+    try withTemporaryFolder { folder in
+      let file = try WaveFile("in.wav", in: folder, frames: 480, seed: 1)
+      func response(_ name: String, _ seed: UInt64) throws -> String {
+        try WaveFile(name, in: folder, coding: .f32, channels: 1, frames: 48, seed: seed).path
+      }
+      func heard(_ plugin: String) throws -> [[Float]] {
+        let out = folder.appendingPathComponent("out.wav")
+        let result = try play(
+          [file.path, "--plugin", plugin, "--render", out.path, "--format", "f32", "--force"],
+          environment: environment.merging(withoutServer) { $1 })
+        try require(result.status == 0 && result.errors == "", "\(plugin): \(result)")
+        return try channels(of: out)
+      }
+      let (plain, odd) = try (response("room", 2), response("room,wet=-40", 3))
+      let (one, other) = try (
+        heard("convolver:file=\(plain),wet=-20"), heard("convolver:wet=-20,file=\(odd)")
+      )
+      expectTrue(one != other && one[0].contains { abs($0) > 0.001 })
+      try expectEqual(heard("convolver:file=\(odd),wet=-20"), other)
+      try expectEqual(heard("convolver:wet=-20,file=\(plain)"), one)
+      let same = try response("a=b, c=d.wav", 2)
+      try expectEqual(heard("convolver:file=\(same),wet=-20"), one)
+      for (text, path) in [("/no,a=b.wav,wet=1", "/no,a=b.wav"), ("/no,wet=x", "/no,wet=x")] {
+        let result = try play(
+          [file.path, "--plugin", "convolver:file=\(text)", "--render", "out.wav"],
+          environment: environment.merging(withoutServer) { $1 })
+        expectTrue(
+          result.status == 1 && result.errors.contains("\(path): there is no such file"),
+          "\(result)")
+      }
+    }
+  }
+
   @Test("What is no response is told") func faults() throws {
     try withTemporaryFolder { folder in
       let file = try WaveFile("in.wav", in: folder, frames: 480)
@@ -135,10 +170,14 @@ import Testing
         ("limiter:file=\(file.path)", "has no such control as “file”"),
       ] {
         let out = folder.appendingPathComponent("out.wav").path
-        let result = try play(
-          [file.path, "--plugin", plugin, "--render", out],
-          environment: environment.merging(withoutServer) { $1 })
-        expectTrue(result.status == 1 && result.errors.contains(words), "\(plugin): \(result)")
+        for isolation in [[], ["--isolate", "all"]] {
+          let result = try play(
+            [file.path, "--plugin", plugin, "--render", out] + isolation,
+            environment: environment.merging(withoutServer) { $1 })
+          expectTrue(
+            result.status == 1 && result.errors.contains(words), "\(plugin) \(isolation): \(result)"
+          )
+        }
       }
     }
   }

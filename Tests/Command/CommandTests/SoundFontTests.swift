@@ -203,6 +203,14 @@ import Testing
           arguments + ["--render", out], environment: pluginEnvironment())
         expectTrue(result.status == 1 && result.errors.contains(reason), "\(result)")
       }
+      for isolation in [[], ["--isolate", "all"]] {
+        let result = try play(
+          ["--plugin", "soundfont:file=\(cut)", "--midi", song, "--render", out] + isolation,
+          environment: pluginEnvironment())
+        expectTrue(
+          result.status == 1 && result.errors.contains("\(cut): FluidSynth cannot load it"),
+          "\(isolation): \(result)")
+      }
       var environment = try pluginEnvironment()
       environment["CUEJACK_SOUNDFONT"] = "/nowhere.sf2"
       let result = try play([song, "--render", out], environment: environment)

@@ -10,6 +10,10 @@ struct PlayTrack: Sendable {
   let settings: PlaySettings
   /// True if `source` has the parts between the settings' start and end only.
   var isCut = false
+  /// ReplayGain of a file; the settings' gain has its first factor.
+  var level: SoundGain?
+  /// ReplayGain of each file in a row that reads with it.
+  var levels: [SoundGain] = []
 
   /// The part to play, in frames of the source.
   var part: Range<Int64> { isCut ? 0..<source.frames : settings.part(of: source) }

@@ -9,13 +9,17 @@ struct SoundSlice: SoundSource {
   private let part: Range<Int64>
   /// Other gains than 1 need 32-bit floats.
   private let gain: Float
+  private let level: SoundGain?
   /// True if the sound may be shorter than its file says.
   private let mayEndEarly: Bool
 
-  init(_ sound: any SoundSource, _ part: Range<Int64>, gain: Float = 1) {
+  init(
+    _ sound: any SoundSource, _ part: Range<Int64>, gain: Float = 1, level: SoundGain? = nil
+  ) {
     self.sound = sound
     self.part = part
     self.gain = gain
+    self.level = level
     path = sound.path
     mayEndEarly = false
   }
@@ -26,6 +30,7 @@ struct SoundSlice: SoundSource {
     self.sound = sound
     part = 0..<sound.frames
     gain = 1
+    level = nil
     path = sound.path
     mayEndEarly = true
   }
@@ -49,6 +54,7 @@ struct SoundSlice: SoundSource {
     let wanted = Int(min(Int64(count), frames - frame))
     let read = try unsafe sound.read(
       startingAt: part.lowerBound + frame, frames: wanted, into: buffer)
+    let gain = gain * (level?.factor ?? 1)
     if gain != 1 {
       let samples = unsafe buffer.bindMemory(to: Float.self)
       for index in 0..<(read * format.channels) { unsafe samples[index] *= gain }

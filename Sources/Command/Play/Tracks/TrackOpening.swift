@@ -71,15 +71,22 @@ struct TrackOpening {
           tracks.append(track)
         } else if let reader = reader(item.path, as: nil, location: "") {
           let sound = Self.named(reader, item.path)
-          var settings = own
-          settings.gain = settings.gain.scaled(by: gain(of: reader, sound.path))
-          tracks.append(PlayTrack(source: sound, settings: settings))
+          tracks.append(track(sound, own, level: level(of: reader, sound.path)))
           check(tracks[tracks.count - 1])
         }
       }
     }
     if hasFailed || tracks.isEmpty { throw ExitCode.failure }
     return tracks
+  }
+
+  /// Returns the track of a file.
+  private func track(_ sound: any SoundSource, _ settings: PlaySettings, level: SoundGain)
+    -> PlayTrack
+  {
+    var settings = settings
+    settings.gain = settings.gain.scaled(by: level.factor)
+    return PlayTrack(source: sound, settings: settings, level: level)
   }
 
   /// Lets this process open as many files as the system allows.
@@ -142,8 +149,8 @@ struct TrackOpening {
   private mutating func row(_ members: [Member], _ settings: PlaySettings) -> PlayTrack? {
     let members = isShuffled ? members.shuffled() : members
     guard var readers = readers(members, as: nil), let first = readers.first else { return nil }
-    let gains = zip(members, readers).map { $0.gain * gain(of: $1, $0.entry.path) }
-    let isScaled = gains.contains { $0 != 1 }
+    let levels = zip(members, readers).map { level(of: $1, $0.entry.path) }
+    let isScaled = replayGain.scope != .off || members.contains { $0.gain != 1 }
     if isScaled || readers.contains(where: { $0.format != first.format }) {
       let format = PCMFormat(
         sampleRate: first.format.sampleRate, channels: readers.map(\.format.channels).max() ?? 1,
@@ -152,7 +159,7 @@ struct TrackOpening {
       readers = converted
     }
     var sounds: [any SoundSource] = []
-    for ((member, gain), reader) in zip(zip(members, gains), readers) {
+    for ((member, level), reader) in zip(zip(members, levels), readers) {
       let name = Self.named(reader, member.entry.path)
       if name.frames == 0 {
         fail("\(name.path): there is no sound in this file")
@@ -160,7 +167,8 @@ struct TrackOpening {
       }
       let part = PlaySettings(start: member.entry.start, end: member.entry.end).part(of: name)
       let whole = SoundSlice(name, part)
-      let sound = SoundSlice(whole, member.settings.part(of: whole), gain: gain)
+      let sound = SoundSlice(
+        whole, member.settings.part(of: whole), gain: member.gain, level: level)
       if sound.frames == 0 {
         let location = member.entry.location
         fail(
@@ -175,7 +183,8 @@ struct TrackOpening {
     var own = settings
     // Each sound has its own part already.
     (own.start, own.end) = (.zero, nil)
-    return PlayTrack(source: SoundRow(sounds), settings: own, isCut: true)
+    return PlayTrack(
+      source: SoundRow(sounds), settings: own, isCut: true, levels: isScaled ? levels : [])
   }
 
   /// Opens the files of sounds, each once.
@@ -203,9 +212,7 @@ struct TrackOpening {
   /// read.
   private mutating func streamed(_ path: String, _ settings: PlaySettings) -> PlayTrack? {
     if let sound = try? StreamedSound(pipe: path, raw: raw?.format) {
-      var settings = settings
-      settings.gain = settings.gain.scaled(by: gain(of: sound, sound.path))
-      return PlayTrack(source: sound, settings: settings)
+      return track(sound, settings, level: level(of: sound, sound.path))
     }
     if (try? PipedFile.arrival(path).hasEnded) == false {
       let name = PipedFile.name(of: path)
@@ -237,24 +244,16 @@ struct TrackOpening {
     }
   }
 
-  /// Files whose tags were read, and their factors.
-  private var replayGains: [Name: Float] = [:]
+  /// ReplayGain of the files, by their paths.
+  private var levels: [Name: SoundGain] = [:]
 
-  /// Returns the factor of --replaygain for a sound. Reports tags that cannot be read.
-  private mutating func gain(of sound: any SoundSource, _ path: String) -> Float {
-    guard let scope = replayGain.scope.level else { return 1 }
-    if let known = replayGains[Name(path)] { return known }
-    var level: ReplayGain.Level?
-    do throws(SoundFileError) {
-      let tags = try (sound as? SoundReader)?.file.replayGain()
-      for fault in tags?.faults ?? [] { Screen.shared.complain("\(path): \(fault)") }
-      level = tags?.level(scope)
-    } catch {
-      Screen.shared.complain("\(error)")
-    }
-    let factor = level.map { Float($0.factor) } ?? replayGain.fallbackFactor
-    replayGains[Name(path)] = factor
-    return factor
+  /// Returns ReplayGain of a sound, as --replaygain chooses it.
+  private mutating func level(of sound: any SoundSource, _ path: String) -> SoundGain {
+    if let known = levels[Name(path)] { return known }
+    let level = SoundGain(of: sound, path, fallback: replayGain.fallbackFactor)
+    level.choose(replayGain.scope.level)
+    levels[Name(path)] = level
+    return level
   }
 
   /// Pipes that were read as samples without a header.

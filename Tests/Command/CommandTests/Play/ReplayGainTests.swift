@@ -117,6 +117,63 @@ import Testing
     }
   }
 
+  /// A constant sound shows the gain.
+  @Test("The tags are chosen anew while files play", .tags(.server), arguments: [false, true])
+  func chosenWhilePlaying(isSequence: Bool) throws {
+    try withTemporaryFolder { folder in
+      let server = try JackDaemon()
+      let capture = try CaptureClient(on: server, channels: 1, capacity: 60 * server.rate)
+      let files = try (isSequence ? [-3, -8] : [-3]).map { decibels -> String in
+        let file = folder.appendingPathComponent("\(decibels).flac").path
+        let made = try run(
+          "ffmpeg",
+          ["-v", "error", "-f", "lavfi", "-i", "aevalsrc=0.5:d=1:s=48000", "-ac", "1", file])
+        try require(made.status == 0, "\(made)")
+        try tag(
+          file,
+          ["REPLAYGAIN_TRACK_GAIN": "\(decibels) dB", "REPLAYGAIN_ALBUM_GAIN": "-12 dB"])
+        return file
+      }
+      let environment = server.environment.merging(["XDG_RUNTIME_DIR": folder.path]) { $1 }
+      let player = try Playing(
+        files + ["--loop", "--connect", "capture"]
+          + (isSequence ? ["-q", "--replaygain", "track"] : []), in: folder,
+        environment: environment)
+      try player.wait(for: "start frame")
+      // The gains in dB that are heard, in order.
+      func hear(_ expected: [Double]) {
+        capture.arm()
+        defer { capture.disarm() }
+        var heard: [Double] = []
+        let isThere = waits {
+          let samples = capture.samples(channel: 0)
+          heard = expected.filter { gain in
+            samples.contains { abs(Double($0) - 0.5 * level(gain)) < 1e-6 }
+          }
+          return heard == expected
+        }
+        expectTrue(isThere, "\(heard), not \(expected)")
+      }
+      func set(_ text: String) throws -> CommandResult {
+        try cuejack("set", ["cuejack-play", text], environment: environment)
+      }
+      hear(isSequence ? [-3, -8] : [0])
+      try expectEqual(set("replaygain=album").status, 0)
+      hear([-12])
+      try expectEqual(set("replaygain=track").status, 0)
+      hear(isSequence ? [-3, -8] : [-3])
+      try expectEqual(set("tracks/1/gain=-6").status, 0)
+      try expectEqual(set("replaygain=off").status, 0)
+      hear([-6])
+      let refused = try set("replaygain=loud")
+      expectTrue(
+        refused.status == 1 && refused.errors.contains("“loud” is not off, track or album"),
+        "\(refused)")
+      try expectEqual(set("quit").status, 0)
+      try expectEqual(player.result().status, 0)
+    }
+  }
+
   @Test("A tag that is no number is told once, and wrong options are refused")
   func faults() throws {
     try withTemporaryFolder { folder in

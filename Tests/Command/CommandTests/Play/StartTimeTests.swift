@@ -17,6 +17,29 @@ import Testing
     )
   }
 
+  /// Samples of a file before the position at which the first player starts, and its gain in dB.
+  private static let (skipped, gain) = (6000, Float(-6))
+
+  /// The list shows what waits, with the time, and a player that waits is steered.
+  private func steer(_ text: String, _ environment: [String: String]) throws {
+    var list = ""
+    try wait(for: "what waits") {
+      list = try cuejack("list", [], environment: environment).output
+      return list.contains("cuejack-record")
+    }
+    let lines = list.split(separator: "\n")
+    for client in ["player-1", "player-2", "cuejack-record"] {
+      let time = client == "player-2" ? "ns" : text
+      let line = lines.first { $0.hasPrefix("\(client) ") }
+      expectTrue(line?.contains("  waiting  ") == true && line?.contains(time) == true, "\(list)")
+    }
+    let result = try cuejack(
+      "set",
+      ["player-1", "mute=on", "tracks/1/gain=\(Self.gain)", "locate=0.125", "mute=off"],
+      environment: environment)
+    expectTrue(result.status == 0 && result.errors == "", "\(result)")
+  }
+
   /// The cycle in which the time lies gives players and recorders their frame. A session has its frame from a look
   /// at the clocks a moment before, which differs if cycles are late: the server has real-time priority. Each client
   /// plays before the next one joins.
@@ -66,12 +89,17 @@ import Testing
           folder.appendingPathComponent("take.wav").path, "--at", text, "--seconds", "0.5",
           "--connect", "player-1:out_1", "--connect-wait", "30", "--format", "f32",
         ], in: folder, environment: environment)
+      try steer(text, environment)
       capture.arm()
       let results = try (players + [recorder]).map { try $0.result() }
       capture.disarm()
       for result in results.dropLast() { expectEqual(result.status, 0, "\(result)") }
       expectTrue(results[results.count - 1].isRecorded)
       for player in players { expectEqual(player.errors.contains("is past"), false) }
+      let factor = Float(pow(10, Double(Self.gain) / 20))
+      let steered =
+        files[0].samples[0][Self.skipped...].map { $0 * factor }
+        + Array(repeating: 0, count: Self.skipped)
       let starts = (0..<3).compactMap { channel in
         capture.samples(channel: channel).firstIndex { $0 != 0 }
       }
@@ -86,7 +114,8 @@ import Testing
       }
       for (number, channel) in [(0, 0), (1, 1), (2, 2)] {
         let samples = capture.samples(channel: channel)[starts[channel]...].prefix(24_000)
-        expectEqual(Array(samples), files[number].samples[0], "\(number)")
+        expectEqual(
+          Array(samples), number == 0 ? steered : files[number].samples[0], "\(number)")
       }
       // What was recorded on that frame is the file from its first sample on.
       let take = try run(
@@ -95,7 +124,9 @@ import Testing
       expectEqual(take.status, 0, "\(take)")
       let raw = [UInt8](try Data(contentsOf: folder.appendingPathComponent("take.raw")))
       let recorded = raw.withUnsafeBytes { Array($0.bindMemory(to: Float.self)) }
-      expectEqual(recorded, files[0].samples[0])
+      // SoX rounds samples that have a gain.
+      expectEqual(recorded.count, steered.count)
+      expectNil(zip(recorded, steered).first { abs($0 - $1) > 1e-7 })
       session.send(signal: SIGTERM)
       _ = try session.result()
     }

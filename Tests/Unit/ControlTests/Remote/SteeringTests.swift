@@ -223,6 +223,49 @@ import Testing
     }
   }
 
+  /// What waits for a time of the wall clock stops, starts at once, and ends.
+  @Test func programsThatWaitAreSteered() throws {
+    let stage = try Stage()
+    let file = try WaveFile("a.wav", in: stage.folder, channels: 1, frames: 480_000)
+    let time = ISO8601DateFormatter().string(from: Date(timeIntervalSinceNow: 3600))
+    let programs = try [
+      stage.start("play", [file.path, "--no-connect", "--at", time], client: "cuejack-play"),
+      stage.start(
+        "record", [stage.file("take.wav"), "--no-connect", "--at", time], client: "cuejack-record"),
+    ]
+    for command in ["play", "record"] {
+      let client = try stage.client(of: "cuejack-\(command)")
+      let report = try require(stage.report(of: "cuejack-\(command)"))
+      expectEqual(report["motion"] as? String, "waiting")
+      expectEqual(report["start"] as? String, time)
+      try client.send(OSCMessage("/cuejack/pause"))
+      let ended = command == "play" ? "stopped" : "paused"
+      try expectEqual(value("motion", client), .string(ended))
+      try expectEqual(value("start/time", client), .string(""))
+    }
+    for command in ["play", "record"] {
+      let client = try stage.client(of: "cuejack-\(command)")
+      try client.send(OSCMessage("/cuejack/start"))
+      try wait(for: "\(command)") {
+        guard case .double(let seconds)? = try value("position", client) else { return false }
+        return seconds > 0
+      }
+      try client.send(OSCMessage("/cuejack/quit"))
+    }
+    for program in programs {
+      let result = try program.result()
+      expectEqual(result.status, 0, "\(result)")
+    }
+    // The start itself takes the place of the wait.
+    let player = try stage.start(
+      "play", [file.path, "--no-connect", "--at", time], client: "cuejack-play")
+    let client = try stage.client(of: "cuejack-play")
+    try client.send(OSCMessage("/cuejack/start"))
+    try wait(for: "the player") { try value("motion", client) == .string("playing") }
+    try client.send(OSCMessage("/cuejack/quit"))
+    try expectEqual(player.result().status, 0)
+  }
+
   /// Programs with nothing to do look once a second whether that is so.
   @Test func idleProgramsSleep() throws {
     let stage = try Stage()
