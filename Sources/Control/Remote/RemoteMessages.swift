@@ -49,8 +49,12 @@ package struct RemoteMessages {
   /// Most nodes in an answer to `/cuejack/list`.
   static let nodesPerList = 32
 
-  /// Seconds for which a message waits for its own work, so that the next ones find it done.
+  /// Seconds for which messages wait for their own work, so that the next ones find it done.
   private static let patience = 0.5
+  /// Seconds of patience that come back in each second: the messages of a flood do not wait.
+  private static let recovery = 0.25
+  /// What is left of the patience, and the host time as of which.
+  private var patience = (seconds: RemoteMessages.patience, hostTime: HostTime.now)
   /// Most messages whose work goes on. A fader sends some hundreds while a plugin is loaded.
   package static let mostPending = 1024
   /// Most pings that wait for such work.
@@ -210,13 +214,23 @@ package struct RemoteMessages {
     }
     guard let work = try begin() else { return }
     let isBusy = pending.contains { $0.source == source }
-    let outcome = isBusy ? work.outcomeSoFar : work.outcome(within: Self.patience)
-    if let outcome {
+    if let outcome = isBusy ? work.outcomeSoFar : wait(for: work) {
       answers += Self.answers(to: address, outcome)
       return
     }
     latestWork += 1
     pending.append(Pending(number: latestWork, work: work, address: address, source: source))
+  }
+
+  /// Waits for the end of work as long as there is patience.
+  private mutating func wait(for work: RemoteWork) -> RemoteWork.Outcome? {
+    let begin = HostTime.now
+    let recovered = Double(begin - patience.hostTime) / 1e9 * Self.recovery
+    let allowed = min(Self.patience, patience.seconds + recovered)
+    let outcome = work.outcome(within: allowed)
+    let end = HostTime.now
+    patience = (max(0, allowed - Double(end - begin) / 1e9), end)
+    return outcome
   }
 
   private mutating func ping(
