@@ -275,11 +275,13 @@ package final class PacketDecoder {
     let rate = unsafe Double(codec.context.pointee.sample_rate)
     if !hasDecoded {
       hasDecoded = true
-      if rate > 0, !keepsRate { format.sampleRate = rate }
+      // Headers of these codecs tell all of it: what differs from the format is a damaged packet's.
+      let isFixed = [.mp1, .mp2, .mp3, .ac3, .eac3].contains(format.codec)
+      if rate > 0, !keepsRate, !isFixed || format.sampleRate == 0 { format.sampleRate = rate }
       if format.channels == 0 { format.channels = min(channels, PCMFormat.maximumChannels) }
       switch format.codec {
       case .aac, .aacHE, .aacHEv2, .mp1, .mp2, .mp3, .ac3, .eac3:
-        if !keepsRate { format.framesPerPacket = frames }
+        if !keepsRate, !isFixed || format.framesPerPacket == 0 { format.framesPerPacket = frames }
       default: break
       }
     }

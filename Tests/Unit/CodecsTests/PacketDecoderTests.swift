@@ -86,6 +86,21 @@ import Testing
     expectTrue(output == expected && !expected[0].isEmpty)
   }
 
+  /// The first packet decides on no rate that the format has already.
+  @Test func aDamagedFirstHeaderDoesNotSetTheRate() throws {
+    let stream = try encoded(.mp3)
+    let packets = stream.packets.map(\.bytes)
+    let expected = try decode(packets, with: PacketDecoder(stream.format, cookie: stream.cookie))
+    let decoder = try PacketDecoder(stream.format, cookie: stream.cookie)
+    // 44,100 Hz becomes 48,000 Hz.
+    var damaged = packets[0]
+    damaged[2] ^= 0x04
+    damaged.withUnsafeBytes { try? decoder.decode($0) }
+    expectTrue(decoder.available > 0 && decoder.format.sampleRate == stream.format.sampleRate)
+    decoder.reset()
+    try expectEqual(decode(packets, with: decoder), expected)
+  }
+
   /// A damaged header that says "free format" counts for the packets up to the next beginning only.
   @Test func aNewBeginningEndsAFreeFormat() throws {
     let stream = try encoded(.mp3)
