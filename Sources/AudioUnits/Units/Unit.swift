@@ -436,10 +436,7 @@ package class Unit: @unchecked Sendable {
   /// Puts a unit's output before an input; nil to remove it. The input takes the source's format, if it
   /// can; else the source takes the input's.
   package func connect(_ source: Unit?, output: UInt32, to bus: UInt32) throws(UnitError) {
-    guard let source else {
-      try changeBus(.input, bus) { bus, _ in bus.source = .none }
-      return
-    }
+    guard let source else { return try changeBus(.input, bus) { bus, _ in bus.source = .none } }
     guard !source.isReachable(from: self) else {
       throw .invalidValue("the unit would be its own input")
     }

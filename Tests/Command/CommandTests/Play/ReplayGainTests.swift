@@ -134,7 +134,8 @@ import Testing
           ["REPLAYGAIN_TRACK_GAIN": "\(decibels) dB", "REPLAYGAIN_ALBUM_GAIN": "-12 dB"])
         return file
       }
-      let environment = server.environment.merging(["XDG_RUNTIME_DIR": folder.path]) { $1 }
+      let environment = server.environment.merging(
+        ["XDG_RUNTIME_DIR": folder.path, "TMPDIR": folder.path]) { $1 }
       let player = try Playing(
         files + ["--loop", "--connect", "capture"]
           + (isSequence ? ["-q", "--replaygain", "track"] : []), in: folder,

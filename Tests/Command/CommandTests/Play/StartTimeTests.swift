@@ -50,10 +50,8 @@ import Testing
       let files = try (1...3).map {
         try WaveFile("\($0).wav", in: folder, channels: 1, frames: 24_000, seed: UInt64($0))
       }
-      let environment = server.environment.merging(["XDG_RUNTIME_DIR": folder.path, "NSM_URL": ""])
-      {
-        $1
-      }
+      let environment = server.environment.merging(
+        ["XDG_RUNTIME_DIR": folder.path, "TMPDIR": folder.path, "NSM_URL": ""]) { $1 }
       // A busy machine takes a while to start these processes.
       let (text, hostTime) = time(in: 30)
       let song = folder.appendingPathComponent("song").path
