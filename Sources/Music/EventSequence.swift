@@ -1,25 +1,9 @@
 package import AudioUnits
-package import Hardware
+import Hardware
 package import MIDI
 import RealTime
 import Synchronization
 import System
-
-/// What renders a sequence: a graph or an engine. Any thread that is not real time.
-package protocol SequenceTarget: AnyObject, Sendable {
-  /// Makes units and connections, so that the units render when they are asked to.
-  func prepare() throws(MusicError)
-  /// Lets the device ask the units, if there is one.
-  func start() throws(MusicError)
-  /// The unit whose renders are the sequence's time; nil if there is none.
-  var clock: Unit? { get }
-  /// The unit of tracks that name none; nil if there is none.
-  var instrument: Unit? { get }
-  /// Returns the unit of a node; nil if there is none.
-  func unit(ofNode node: Int32) -> Unit?
-  /// The device whose cycles render; nil if the program renders.
-  var device: HardwareDevice? { get }
-}
 
 /// A sequence of musical events: tracks, and a track of tempos. Any thread that is not real time.
 package final class EventSequence: Sendable {
@@ -232,18 +216,4 @@ package final class EventSequence: Sendable {
       state.tempoTrack = track
     }
   }
-}
-
-/// A track of a sequence by its number, which no other track of the sequence gets.
-package struct EventTrack: Sendable {
-  package let sequence: EventSequence
-  /// 0 for the tempo track.
-  package let id: Int
-
-  package init(_ sequence: EventSequence, id: Int) {
-    self.sequence = sequence
-    self.id = id
-  }
-
-  package var isTempoTrack: Bool { id == 0 }
 }

@@ -1,19 +1,5 @@
 import Foundation
 
-/// A place or a direction: x to the right, y upwards, z towards the back, in metres.
-public struct AVAudio3DPoint: Sendable, Equatable {
-  /// To the right.
-  public var x: Float
-  /// Upwards.
-  public var y: Float
-  /// Towards the back.
-  public var z: Float
-  /// The origin.
-  public init() { self.init(x: 0, y: 0, z: 0) }
-  /// A place by its coordinates.
-  public init(x: Float, y: Float, z: Float) { (self.x, self.y, self.z) = (x, y, z) }
-}
-
 /// A direction.
 public typealias AVAudio3DVector = AVAudio3DPoint
 
@@ -60,18 +46,6 @@ public struct AVAudio3DAngularOrientation: Sendable, Equatable {
   }
 }
 
-/// How an environment places a sound. `stereoPassThrough` leaves the sound as it is; all others are equal-power panning here.
-public enum AVAudio3DMixingRenderingAlgorithm: Int, Sendable {
-  /// A way to place sounds.
-  case equalPowerPanning = 0
-  case sphericalHead = 1
-  case HRTF = 2
-  case soundField = 3
-  case stereoPassThrough = 5
-  case HRTFHQ = 6
-  case auto = 7
-}
-
 /// A node whose sound an environment places. Only sounds of one channel have a place.
 public protocol AVAudio3DMixing: AnyObject {
   /// The place of the sound; the origin at first.
@@ -106,20 +80,5 @@ extension AVAudio3DMixing {
   public var occlusion: Float {
     get { sound?.placement.occlusion ?? 0 }
     set { sound?.set { $0.occlusion = newValue } }
-  }
-}
-
-extension AVAudio3DPoint {
-  static func - (a: Self, b: Self) -> Self { Self(x: a.x - b.x, y: a.y - b.y, z: a.z - b.z) }
-  func dot(_ other: Self) -> Float { x * other.x + y * other.y + z * other.z }
-  func cross(_ other: Self) -> Self {
-    Self(
-      x: y * other.z - z * other.y, y: z * other.x - x * other.z, z: x * other.y - y * other.x)
-  }
-  var length: Float { dot(self).squareRoot() }
-  /// The same place with 0 for coordinates that are no numbers, or further away than sounds are.
-  var held: Self {
-    func held(_ value: Float) -> Float { value.isFinite ? min(max(value, -1e6), 1e6) : 0 }
-    return Self(x: held(x), y: held(y), z: held(z))
   }
 }

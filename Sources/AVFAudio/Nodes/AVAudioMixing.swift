@@ -1,7 +1,6 @@
 import AudioUnits
 public import Foundation
 import RealTime
-import Synchronization
 
 /// A node whose sound a mixer places between left and right.
 public protocol AVAudioStereoMixing: AnyObject {
@@ -17,12 +16,6 @@ public protocol AVAudioMixing: AVAudioStereoMixing, AVAudio3DMixing {
 
   /// Returns the settings for one of several mixers; nil unless the node is connected to that bus of it.
   func destination(forMixer mixer: AVAudioNode, bus: AVAudioNodeBus) -> AVAudioMixingDestination?
-}
-
-/// A node, or one of its connections, with settings for a mixer.
-protocol PlacedSound: AnyObject {
-  var placement: MixingSettings.Values { get }
-  func set(_ body: (inout MixingSettings.Values) -> Void)
 }
 
 extension AVAudioStereoMixing {

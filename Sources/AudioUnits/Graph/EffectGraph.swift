@@ -1,5 +1,5 @@
 import Glibc
-package import Graph
+import Graph
 import PluginHost
 import RealTime
 package import Server
@@ -252,11 +252,4 @@ package final class EffectGraph: Sendable {
     }
     return isLast
   }
-}
-
-/// Reason why a queue cannot play through units.
-package enum EffectError: Error, Sendable {
-  case unit(UnitError)
-  case graph(HostError)
-  case server(ServerError)
 }

@@ -7,22 +7,6 @@ import Server
 import Synchronization
 import System
 
-/// The switches of a unit that runs graph nodes.
-@safe
-final class SwitchMemory: @unchecked Sendable {
-  let switches: UnsafeMutablePointer<NodeSwitches>
-
-  init() {
-    unsafe switches = .allocate(capacity: 1)
-    unsafe switches.initialize(to: NodeSwitches())
-  }
-
-  deinit {
-    unsafe switches.deinitialize(count: 1)
-    unsafe switches.deallocate()
-  }
-}
-
 /// Functions of the app that tell of its transport, where renders find them.
 @safe
 final class HostMemory: @unchecked Sendable {

@@ -96,9 +96,3 @@ final class CommandRemote {
     service.end()
   }
 }
-
-/// Why a command does not do what it was asked, in words.
-struct Refusal: Error, CustomStringConvertible {
-  let description: String
-  init(_ description: String) { self.description = description }
-}

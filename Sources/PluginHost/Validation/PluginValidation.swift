@@ -2,14 +2,6 @@ import CPluginRunner
 import Glibc
 import Graph
 
-/// The thoroughness of a validation.
-package enum ValidationLength: Codable, Hashable, Sendable {
-  /// Instantiate, run a few blocks, free.
-  case short
-  /// Everything that a host may do, with this many seconds of noise at each sample rate.
-  case full(seconds: Double)
-}
-
 /// The validation of one plugin, in the calling process, which the plugin may crash.
 package struct PluginValidation {
   private let uri: String

@@ -22,19 +22,6 @@ enum ProbeLine: Codable {
   case bundle(BundleReport)
 }
 
-/// The contents of a bundle.
-package struct BundleReport: Codable, Hashable, Sendable {
-  /// Its plugins in alphabetical order of their URIs.
-  package var plugins: [PluginSummary]
-  /// Errors in the bundle, in words.
-  package var problems: [String]
-
-  package init(plugins: [PluginSummary] = [], problems: [String] = []) {
-    self.plugins = plugins
-    self.problems = problems
-  }
-}
-
 /// The child process of a `PluginValidator`. A plugin may crash it.
 package enum Probe {
   /// Performs the tasks on standard input and answers on standard output until the input ends. Output

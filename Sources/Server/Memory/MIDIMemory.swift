@@ -4,43 +4,6 @@ package import Synchronization
 import System
 package import Timeline
 
-/// Owner of the ring of a client's MIDI inputs.
-@safe
-package final class MIDIRingMemory: @unchecked Sendable {
-  /// Bytes of the ring: ten seconds of a MIDI cable at full speed.
-  private static let byteCount = 1 << 18
-
-  package let ring: UnsafeMutablePointer<MIDIRing>
-  private let memory: RingMemory<UInt64>
-
-  package init() {
-    memory = RingMemory(Self.byteCount / MemoryLayout<UInt64>.size, of: 0)
-    unsafe ring = .allocate(capacity: 1)
-    unsafe ring.initialize(to: MIDIRing(memory: UnsafeMutableRawBufferPointer(memory.slots)))
-  }
-
-  deinit {
-    unsafe ring.deinitialize(count: 1)
-    unsafe ring.deallocate()
-  }
-
-  /// Number of messages that found the ring full.
-  package var lostCount: UInt64 { unsafe ring.pointee.lostCount }
-
-  /// Removes and returns the oldest message; nil if there is none. One thread at a time.
-  package func pop() -> (receipt: MIDIReceipt, bytes: [UInt8])? {
-    guard let receipt = unsafe ring.pointee.first() else { return nil }
-    let count = Int(receipt.count)
-    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-      unsafe ring.pointee.removeFirst(
-        into: UnsafeMutableRawBufferPointer(
-          rebasing: UnsafeMutableRawBufferPointer(buffer)[..<count]))
-      initialized = count
-    }
-    return (receipt, bytes)
-  }
-}
-
 extension MIDIMessage {
   /// Allocates a message.
   package static func make(
@@ -109,54 +72,4 @@ package final class MIDIInputMemory: CycleMemory, @unchecked Sendable {
   package func portNames(_ prefix: String) -> [String] { [name] }
   package func hold() { unsafe input.pointee.hold() }
   package func release() { unsafe input.pointee.release() }
-}
-
-/// Owner of a MIDI output's memory, and of the messages that it has not handed back.
-@safe
-package final class MIDIOutputMemory: CycleMemory, @unchecked Sendable {
-  package let output: UnsafeMutablePointer<MIDIOutput>
-  package let ports: UnsafeMutablePointer<cue_port>
-  package let followsEveryWake = Atomic<Bool>(false)
-  private let state: UnsafeMutableRawPointer
-  private let name: String
-  private let playedMemory: PortMessageMemory?
-
-  /// - Parameters:
-  ///   - name: The short name of the port.
-  ///   - isPlayed: True for a port whose messages come from renders of the same cycle: see `played`.
-  package init(named name: String, isPlayed: Bool = false) {
-    self.name = name
-    playedMemory = isPlayed ? PortMessageMemory() : nil
-    unsafe ports = .allocate(capacity: 1)
-    unsafe ports.initialize(to: cue_port())
-    unsafe state = .allocate(byteCount: MIDIOutput.stateBytes, alignment: 16)
-    unsafe output = .allocate(capacity: 1)
-    unsafe output.initialize(
-      to: MIDIOutput(port: ports, state: state, played: playedMemory?.messages))
-  }
-
-  /// The messages that renders play to the port; nil for a port that threads push messages to.
-  package var played: PortMessages? { playedMemory?.messages }
-  /// True if a message of a render waits for a cycle.
-  package var hasUnplayed: Bool {
-    guard let playedMemory else { return false }
-    return unsafe !playedMemory.queue.queue.pointee.isEmpty
-      || output.pointee.isBehind(StartPoint(.atOnce))
-  }
-
-  deinit {
-    unsafe output.pointee.takeAll { unsafe MIDIMessage.free($0) }
-    unsafe output.deinitialize(count: 1)
-    unsafe output.deallocate()
-    unsafe state.deallocate()
-    unsafe ports.deallocate()
-  }
-
-  package var channels: Int { 1 }
-  package var member: CycleMember { unsafe .midiOutput(output) }
-  package var portOrder: [Int] { [] }
-  package var hasEvents: Bool { unsafe output.pointee.hasReturned }
-  package func portNames(_ prefix: String) -> [String] { [name] }
-  package func hold() { unsafe output.pointee.hold() }
-  package func release() { unsafe output.pointee.release() }
 }

@@ -1,0 +1,12 @@
+import Glibc
+package import Graph
+import PluginHost
+import RealTime
+package import Server
+
+/// Reason why a queue cannot play through units.
+package enum EffectError: Error, Sendable {
+  case unit(UnitError)
+  case graph(HostError)
+  case server(ServerError)
+}

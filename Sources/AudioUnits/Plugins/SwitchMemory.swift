@@ -1,0 +1,23 @@
+import CRealTime
+import Glibc
+import Graph
+import PluginHost
+import RealTime
+import Server
+import System
+
+/// The switches of a unit that runs graph nodes.
+@safe
+final class SwitchMemory: @unchecked Sendable {
+  let switches: UnsafeMutablePointer<NodeSwitches>
+
+  init() {
+    unsafe switches = .allocate(capacity: 1)
+    unsafe switches.initialize(to: NodeSwitches())
+  }
+
+  deinit {
+    unsafe switches.deinitialize(count: 1)
+    unsafe switches.deallocate()
+  }
+}
