@@ -110,13 +110,17 @@ extension RenderUnit {
 
   /// Begins to render ahead.
   ///
-  /// - Returns: The setup, or nil if the unit waits for the pull: it has the frames, or calls functions of the app.
+  /// - Returns: The setup, or nil if the unit waits for the pull: it has the frames, calls functions of the app, or was
+  ///   stopped.
   @_noLocks borrowing func beginAhead(
-    _ entry: Entry, _ time: UnsafePointer<cue_time_stamp>, frames: Int
+    _ entry: Entry, _ time: UnsafePointer<cue_time_stamp>, frames: Int,
+    _ function: UnsafePointer<IOSlot>?
   ) -> UnsafeMutablePointer<UnitSetup>? {
+    let hasStopped = unsafe function.map { unsafe !$0.pointee.isRunning } ?? false
     guard unsafe foreign == nil && device == nil, let setup = unsafe present,
       unsafe frames <= setup.pointee.maximumFrames && setup.pointee.notifyCount == 0
-        && !isKnown(setup, time, frames), beginOutputs(entry)
+        && !(hasStopped && setup.pointee.inputCount == 0) && !isKnown(setup, time, frames),
+      beginOutputs(entry)
     else { return nil }
     return unsafe setup
   }
@@ -130,7 +134,8 @@ extension RenderUnit {
   ) -> UnsafeMutablePointer<UnitSetup>? {
     var step = SourceStep()
     step.entry = unsafe unit.pointee.enter()
-    guard let setup = unsafe unit.pointee.beginAhead(step.entry, time, frames: frames) else {
+    guard let setup = unsafe unit.pointee.beginAhead(step.entry, time, frames: frames, function)
+    else {
       unsafe unit.pointee.leave(step.entry)
       return nil
     }

@@ -462,6 +462,7 @@ package struct RenderUnit: ~Copyable {
     let isKnown = unsafe setup.pointee.isKnown(time, frames: frames, resets: resets)
     let failure = unsafe cache.pointee.failure
     unsafe cache.pointee.failure = 0
+    unsafe cache.pointee.isAhead = isAhead
     if isKnown && givenCount == 0 {
       unsafe flags.pointee |= cache.pointee.flags
       return failure

@@ -20,6 +20,8 @@ package struct RenderCache: BitwiseCopyable {
   var stack: UInt = 0
   /// The error of a render ahead, for the pull that asks for it; 0 for none.
   var failure: Int32 = 0
+  /// True until a pull asks for the frames of a render ahead: a reset meanwhile comes behind them.
+  var isAhead = false
   /// True once the sources of a unit that passes its source on were rendered ahead.
   var isPrepared = false
   var step = SourceStep()
@@ -133,14 +135,15 @@ package struct UnitSetup: BitwiseCopyable {
   @_noLocks func isKnown(_ time: UnsafePointer<cue_time_stamp>, frames: Int, resets: UInt64)
     -> Bool
   {
-    if unsafe cache.pointee.resets != resets {
+    let isThen =
+      unsafe time.pointee.flags & UInt32(cue_time_has_sample) != 0
+      && cache.pointee.sampleTime == time.pointee.sample_time && frames <= cache.pointee.frames
+    if unsafe cache.pointee.resets != resets && !(isThen && cache.pointee.isAhead) {
       unsafe cache.pointee.resets = resets
       unsafe cache.pointee.isValid = false
       unsafe cache.pointee.failure = 0
     }
-    return unsafe (cache.pointee.isValid || cache.pointee.failure != 0)
-      && time.pointee.flags & UInt32(cue_time_has_sample) != 0
-      && cache.pointee.sampleTime == time.pointee.sample_time && frames <= cache.pointee.frames
+    return unsafe isThen && (cache.pointee.isValid || cache.pointee.failure != 0)
   }
 
   /// Returns the longest sound in seconds that the resamplers of the inputs, and those of the units before

@@ -145,6 +145,69 @@ import Testing
     }
   }
 
+  /// A reset within the render of a source is one of the next render: the source is not asked again.
+  @Test func aResetComesBehindTheRenderInProgress() throws {
+    try onSmallStack {
+      let first = try make(.converter)
+      let calls = ResettingCalls(first)
+      try first.setCallback(
+        { data, flags, time, bus, frames, list in
+          ResettingCalls.note(data)
+          return steps(nil, flags, time, bus, frames, list)
+        }, Unmanaged.passUnretained(calls).toOpaque(), 0)
+      let units = try chain(300, first) { _, before in
+        let unit = try make(.converter)
+        try unit.connect(before, output: 0, to: 0)
+        return unit
+      }
+      defer { for unit in units { unit.dispose() } }
+      let renderer = Renderer(units[299])
+      for i in 1...3 {
+        try expectEqual(renderer.render(64)[0], Array(repeating: 1, count: 64))
+        expectEqual(calls.count.load(ordering: .relaxed), i)
+      }
+    }
+  }
+
+  /// Counts renders of a source, and resets its unit in each.
+  private final class ResettingCalls: Sendable {
+    let count = Atomic<Int>(0)
+    private let unit: AudioUnits.Unit
+    init(_ unit: AudioUnits.Unit) { self.unit = unit }
+    static func note(_ data: UnsafeMutableRawPointer?) {
+      Unmanaged<ResettingCalls>.fromOpaque(data!)._withUnsafeGuaranteedRef {
+        _ = $0.count.add(1, ordering: .relaxed)
+        _ = $0.unit.render.pointee.reset()
+      }
+    }
+  }
+
+  /// Once a callback has stopped the output unit, a player at the beginning of the chain stands still.
+  @Test func aPlayerThatWasStoppedRendersNothing() throws {
+    try onSmallStack {
+      let player = try make(.soundPlayer)
+      let units = try chain(300, player) { _, before in
+        let unit = try make(.converter)
+        try unit.connect(before, output: 0, to: 0)
+        return unit
+      }
+      defer { for unit in units { unit.dispose() } }
+      let function = UnsafeMutablePointer<IOSlot>.allocate(capacity: 1)
+      function.initialize(to: IOSlot(cue_io_function(run: { _, _ in }, context: function)))
+      defer {
+        function.deinitialize(count: 1)
+        function.deallocate()
+      }
+      let renderer = Renderer(units[299])
+      for isRunning in [false, true] {
+        function.pointee.setRunning(isRunning)
+        _ = try renderer.render(64, function: function)
+        expectEqual(renderer.status, 0)
+        expectEqual(player.render.pointee.latestTime != nil, isRunning)
+      }
+    }
+  }
+
   /// What a switch of a mixer turns off is not asked for.
   @Test func aBusThatIsOffRendersNothing() throws {
     try onSmallStack {

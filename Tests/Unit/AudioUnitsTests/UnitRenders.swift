@@ -23,7 +23,11 @@ final class Renderer {
   deinit { list.deallocate() }
 
   /// Renders the next frames of an output. Each channel is one array: a single NaN if the render fails.
-  func render(_ frames: Int, bus: Int = 0, isLast: Bool = true) throws -> [[Float]] {
+  ///
+  /// - Parameter function: The I/O function that renders; nil if an app does.
+  func render(
+    _ frames: Int, bus: Int = 0, isLast: Bool = true, function: UnsafePointer<IOSlot>? = nil
+  ) throws -> [[Float]] {
     let channels = try unit.bus(.output, UInt32(bus)).format.channels
     list.pointee.count = UInt32(channels)
     let buffers = cue_rt_buffers(list)
@@ -31,7 +35,8 @@ final class Renderer {
       buffers[channel] = cue_buffer(channels: 1, bytes: UInt32(4 * frames), data: nil)
     }
     var flags: UInt32 = 0
-    status = unit.render.pointee.render(&flags, &time, bus: bus, frames: frames, list)
+    status = unit.render.pointee.render(
+      &flags, &time, bus: bus, frames: frames, list, function: function)
     if isLast { time.sample_time += Double(frames) }
     return (0..<channels).map { channel in
       guard status == 0, let data = buffers[channel].data else { return [.nan] }
