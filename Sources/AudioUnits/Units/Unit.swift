@@ -468,13 +468,12 @@ package class Unit: @unchecked Sendable {
   private func isReachable(from unit: Unit) -> Bool {
     var (open, seen): ([Unit], Set<ObjectIdentifier>) = ([self], [])
     while let next = open.popLast() {
-      if next === unit { return true }
       guard seen.insert(ObjectIdentifier(next)).inserted else { continue }
       open += next.state.withLock { state in
         state.inputs.compactMap { if case .unit(let source, _) = $0.source { source } else { nil } }
       }
     }
-    return false
+    return seen.contains(ObjectIdentifier(unit))
   }
 
   // MARK: Notifications of renders

@@ -73,22 +73,8 @@ final class PlayKeys {
     isAskedToQuit || (transport == nil || hasBegun) && !isPaused && players.allSatisfy(\.isOver)
   }
 
-  /// The position of the files, which any thread can read: that of the pause, or that of the player that is farthest. A
-  /// server that was away holds up all players.
-  struct Clock: Sendable {
-    fileprivate let players: [FilePlayer]
-    fileprivate let pausedAt: Double?
-    fileprivate let origin: Double
-    fileprivate let begin: Int64
-
-    /// Seconds from the common start.
-    var position: Double {
-      if let pausedAt { return pausedAt }
-      return players.map { $0.position(startingAt: begin) + $0.delay }.reduce(origin, max)
-    }
-  }
-  var clock: Clock {
-    Clock(players: players, pausedAt: pausedAt, origin: origin, begin: start.queueFrame)
+  var clock: PlayClock {
+    PlayClock(players: players, pausedAt: pausedAt, origin: origin, begin: start.queueFrame)
   }
 
   /// Seconds from the common start.
@@ -270,6 +256,7 @@ final class PlayKeys {
   /// The start that the files wait for, if there is time for another run until then; nil if not.
   private var keptStart: ChosenStart? {
     guard isWaiting, let device = players[0].queue.runningDevice else { return nil }
+    start.chosen.follow(device)
     return start.chosen.frame(after: device.now + latency + lead, on: device) == nil
       ? nil : start.chosen
   }
@@ -279,9 +266,9 @@ final class PlayKeys {
 
   /// Starts the files at another host time if the wall clock that they wait for was set.
   func followClock() {
-    guard isWaiting, let device = players[0].queue.runningDevice,
-      let chosen = start.chosen.reset(on: device)
-    else { return }
+    guard isWaiting, let device = players[0].queue.runningDevice, !device.isLost else { return }
+    start.chosen.follow(device)
+    guard let chosen = start.chosen.reset(on: device) else { return }
     start.chosen = chosen
     Screen.shared.remark("the clock was set: \(chosen.words)")
     telling { try run(at: origin, keeping: keptStart) }
@@ -379,8 +366,8 @@ final class PlayKeys {
 
   /// Ends the present run of all players.
   private func halt() {
-    for (index, player) in players.enumerated() where !player.isOver {
-      try? player.halt()
+    for (index, player) in players.enumerated() where !halted.contains(index) {
+      if !player.isOver { try? player.halt() }
       if hasBegunRun(ofPlayer: index) {
         played[index] += player.queue.statistics.lastedFrames
         hasMoved = true
@@ -422,7 +409,7 @@ final class PlayKeys {
     for _ in 0..<4 {
       switch transport.order(playingAt: offset, standingAt: stands ?? 0, lead: latency + lead) {
       case .play(let position, let frame, let answers):
-        begin(at: Double(position) / rate, frame: frame)
+        telling { try run(at: Double(position) / rate, frame: frame) }
         if transport.isTooLate(for: frame - latency) {
           offset = nil
           lead *= 2
@@ -438,11 +425,6 @@ final class PlayKeys {
     }
     // The transport must not wait for ever.
     transport.answer()
-  }
-
-  /// Plays all files from a position, starting on one frame, and prints an error.
-  private func begin(at seconds: Double, frame: Int64) {
-    telling { try run(at: seconds, frame: frame) }
   }
 
   /// Plays all files from a position, starting on one frame.

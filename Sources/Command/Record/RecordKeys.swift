@@ -1,6 +1,7 @@
 import AudioQueue
 import Files
 import RealTime
+import Server
 import Sessions
 import Timeline
 
@@ -49,8 +50,11 @@ final class RecordKeys {
 
   /// Starts the recording at another host time if the wall clock that it waits for was set.
   func followClock() {
-    guard isBeforeStart, let device = recorder.queue.runningDevice,
-      let chosen = givenStart?.reset(on: device), let rate = try? recorder.queue.deviceSampleRate()
+    guard isBeforeStart, let device = recorder.queue.runningDevice, !device.isLost else { return }
+    givenStart?.follow(device)
+    if givenStart?.exactFrame == nil { tellsStart = true }
+    guard let chosen = givenStart?.reset(on: device),
+      let rate = try? recorder.queue.deviceSampleRate()
     else { return }
     givenStart = chosen
     Screen.shared.remark("the clock was set: \(chosen.words)")

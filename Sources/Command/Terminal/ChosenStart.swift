@@ -15,11 +15,14 @@ struct ChosenStart {
   private var isEstimate = false
   /// The time of the wall clock that was given; nil for any other start.
   private var wallTime: WallTime?
+  /// How often the server had returned: each time it counts frames anew.
+  private var restarts: UInt64
 
   init(frame: Int64, on device: Device) {
     self.frame = frame
     hostTime = device.hostTime(ofFrame: frame)
     isHostTime = device.client.isPipeWire
+    restarts = device.restarts
   }
 
   init(hostTime: UInt64, on device: Device) {
@@ -27,6 +30,7 @@ struct ChosenStart {
     frame = device.frame(atHostTime: hostTime)
     isHostTime = true
     isEstimate = true
+    restarts = device.restarts
   }
 
   init(_ time: WallTime, on device: Device) {
@@ -36,6 +40,14 @@ struct ChosenStart {
 
   /// The start as `--at` takes it.
   var option: String { wallTime?.text ?? (isHostTime ? "\(hostTime)ns" : "\(frame)") }
+
+  /// Keeps the host time on a server that has returned, as the queues that wait do.
+  mutating func follow(_ device: Device) {
+    guard device.restarts != restarts, !device.isLost else { return }
+    let time = wallTime
+    self = ChosenStart(hostTime: hostTime, on: device)
+    wallTime = time
+  }
 
   /// Returns the start by the wall clock as it is set now; nil if it is as before, or is due within a second.
   func reset(on device: Device) -> ChosenStart? {
