@@ -9,6 +9,11 @@ package struct ServiceManager: Sendable {
   /// Host time in nanoseconds of the next sign of life.
   private var nextSign: UInt64 = 0
 
+  init(socketPath: String, watchdogSeconds: Double?) {
+    self.socketPath = socketPath
+    self.watchdogSeconds = watchdogSeconds
+  }
+
   /// Nil if no manager wants to hear of this process.
   package init?() {
     guard let path = environmentVariable("NOTIFY_SOCKET"), let first = path.first,
@@ -31,6 +36,13 @@ package struct ServiceManager: Sendable {
     guard let watchdogSeconds, HostTime.now >= nextSign else { return }
     nextSign = HostTime.now + UInt64(watchdogSeconds / 2 * 1e9)
     tell("WATCHDOG=1")
+  }
+
+  /// Seconds until the next sign of life; infinite if nobody wants any.
+  package var pause: Double {
+    if watchdogSeconds == nil { return .infinity }
+    let now = HostTime.now
+    return nextSign > now ? Double(nextSign - now) / 1e9 : 0
   }
 
   /// A manager that does not take the message learns of the next one, or of the silence.

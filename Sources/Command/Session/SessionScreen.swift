@@ -50,6 +50,7 @@ struct SessionScreen {
       service?.lives()
       let isWatched = Screen.shared.isTerminal || isOnce
       var pause = isWatched ? CommandWait.interval : CommandWait.longInterval
+      if let service { pause = min(pause, service.pause) }
       if let seconds {
         let elapsed = Double(DispatchTime.now().uptimeNanoseconds - begin.uptimeNanoseconds) / 1e9
         pause = min(pause, max(0, seconds - elapsed))
