@@ -154,13 +154,13 @@ package final class RunningSession: Sendable {
     }
     version.add(1, ordering: .relaxed)
     recalled.withLock { $0 = "" }
-    work.change { $0.isDue = true }
     // Groups that wait for a time are armed as soon as the session is up.
     do throws(SessionRunError) {
       try engine.arm()
     } catch {
       options.onMessage("\(error)")
     }
+    work.change { $0.isDue = true }
   }
 
   /// Closes the open session without saving. Its edits stay in the journal.
