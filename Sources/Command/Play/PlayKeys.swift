@@ -9,7 +9,7 @@ import Timeline
 
 /// The actions of the keys of `cuejack play`: pause, move, gain, mute, solo and loop. Main thread.
 final class PlayKeys {
-  let players: [FilePlayer]
+  private let players: [FilePlayer]
   private let latency: Int64
   /// The transport that the players follow; nil if they follow none.
   private let transport: PlayTransport?
@@ -20,13 +20,13 @@ final class PlayKeys {
   private(set) var start: LiveSession.Start
   private var origin = 0.0
   /// Position of the pause; nil while playing.
-  private(set) var pausedAt: Double?
+  private var pausedAt: Double?
   /// Gain of all files in decibels, and whether they are silent.
   private(set) var gain = 0.0
   private(set) var isMuted = false
   /// Gain of each file in decibels, beside that of its options.
   private var gains: [Double]
-  private(set) var selected = 0
+  private var selected = 0
   private(set) var muted: Set<Int> = []
   private(set) var solo: Set<Int> = []
   private(set) var isLooping: Bool
@@ -193,7 +193,7 @@ final class PlayKeys {
     applyGains()
   }
 
-  func isHeard(_ index: Int) -> Bool {
+  private func isHeard(_ index: Int) -> Bool {
     !isMuted && !muted.contains(index) && (solo.isEmpty || solo.contains(index))
   }
 
@@ -469,4 +469,30 @@ final class PlayKeys {
       throw Refusal("cannot go on here: \(error)")
     }
   }
+
+  // MARK: The display
+
+  /// Returns a line about what the keys have changed; nil if they have changed nothing.
+  var state: String? {
+    var words: [String] = []
+    if isPaused { words.append("paused") }
+    if gain != 0 { words.append("gain \(gain > 0 ? "+" : "")\(plain(gain)) dB") }
+    if isMuted { words.append("muted") }
+    if isLooping { words.append("loop") }
+    if !muted.isEmpty || !solo.isEmpty || selected > 0 {
+      words.append("file \(selected + 1): \(printable(fileName(players[selected].file.path)))")
+    }
+    if muted.contains(selected), !isMuted { words.append("muted") }
+    if solo.contains(selected) { words.append("solo") }
+    return words.isEmpty ? nil : words.joined(separator: "  ")
+  }
+
+  /// Position of a player for the display, in seconds from its first frame.
+  func position(of player: FilePlayer) -> Double {
+    if let pausedAt { return pausedAt - player.delay }
+    return player.position(startingAt: start.queueFrame)
+  }
+
+  /// Mark of a file that is not heard.
+  func mark(ofFile index: Int) -> String { isHeard(index) ? "" : "(mute) " }
 }
