@@ -103,7 +103,7 @@ check: deps lint embedded-check ## The quick part of the gate: form, the real-ti
 
 # The test runner's summary is the last thing printed.
 .PHONY: test
-test: deps ## The gate: every check and every test (about 17 min from a fresh clone). ONLY=PATTERN runs the tests whose names match.
+test: deps ## The gate: every check and every test (about 26 min on two cores from a fresh clone). ONLY=PATTERN runs the tests whose names match.
 	@Tests/Tools/Gates/tests $(if $(ONLY),'$(ONLY)')
 
 .PHONY: docs

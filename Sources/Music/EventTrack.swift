@@ -1,9 +1,3 @@
-import AudioUnits
-import Hardware
-import MIDI
-import RealTime
-import System
-
 /// A track of a sequence by its number, which no other track of the sequence gets.
 package struct EventTrack: Sendable {
   package let sequence: EventSequence

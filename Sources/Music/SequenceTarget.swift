@@ -1,10 +1,7 @@
 package import AudioUnits
 package import Hardware
-import MIDI
-import RealTime
-import System
 
-/// What renders a sequence: a graph or an engine. Any thread that is not real time.
+/// The renderer of a sequence: a graph or an engine. Any thread that is not real time.
 package protocol SequenceTarget: AnyObject, Sendable {
   /// Makes units and connections, so that the units render when they are asked to.
   func prepare() throws(MusicError)

@@ -1,6 +1,3 @@
-import AudioToolbox
-import Foundation
-
 /// The algorithms and strategies, and their numbers in the C API.
 enum ConverterNames {
   static let algorithms = [

@@ -1,10 +1,7 @@
 public import AudioToolbox
 import AudioUnits
 import CRealTime
-import MIDI
-import RealTime
 import System
-import Timeline
 
 /// The number of a frame.
 public typealias AUEventSampleTime = Int64

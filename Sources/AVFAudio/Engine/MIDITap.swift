@@ -1,9 +1,7 @@
 import AudioToolbox
-import AudioUnits
 import CRealTime
 import MIDI
 import RealTime
-import System
 import Timeline
 
 /// A function of the app that hears messages.

@@ -1,5 +1,3 @@
-import Foundation
-
 /// A direction.
 public typealias AVAudio3DVector = AVAudio3DPoint
 

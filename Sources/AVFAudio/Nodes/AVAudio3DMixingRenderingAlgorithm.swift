@@ -1,5 +1,3 @@
-import Foundation
-
 /// How an environment places a sound. `stereoPassThrough` leaves the sound as it is; all others are equal-power panning here.
 public enum AVAudio3DMixingRenderingAlgorithm: Int, Sendable {
   /// A way to place sounds.

@@ -1,5 +1,3 @@
-import Foundation
-
 /// A place or a direction: x to the right, y upwards, z towards the back, in metres.
 public struct AVAudio3DPoint: Sendable, Equatable {
   /// To the right.

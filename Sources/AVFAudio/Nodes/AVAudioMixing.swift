@@ -1,6 +1,4 @@
-import AudioUnits
 public import Foundation
-import RealTime
 
 /// A node whose sound a mixer places between left and right.
 public protocol AVAudioStereoMixing: AnyObject {

@@ -1,7 +1,3 @@
-import AudioUnits
-import Foundation
-import RealTime
-
 /// A node, or one of its connections, with settings for a mixer.
 protocol PlacedSound: AnyObject {
   var placement: MixingSettings.Values { get }

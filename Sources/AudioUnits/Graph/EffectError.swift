@@ -1,7 +1,4 @@
-import Glibc
 package import Graph
-import PluginHost
-import RealTime
 package import Server
 
 /// Reason why a queue cannot play through units.

@@ -1,7 +1,6 @@
 import Glibc
 import Graph
 import PluginHost
-import RealTime
 package import Server
 import Synchronization
 import System

@@ -1,4 +1,3 @@
-import Glibc
 import Graph
 import PluginHost
 import RealTime

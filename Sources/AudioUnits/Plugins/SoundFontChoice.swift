@@ -1,7 +1,4 @@
 import Glibc
-import Graph
-import PluginHost
-import RealTime
 import System
 
 /// The SoundFont of an instrument.

@@ -1,10 +1,5 @@
 import CRealTime
-import Glibc
-import Graph
-import PluginHost
 import RealTime
-import Server
-import System
 
 /// The switches of a unit that runs graph nodes.
 @safe

@@ -1,11 +1,7 @@
 import ArgumentParser
-import AudioQueue
-import Codecs
-import Files
 import Graph
 import PluginHost
 import RealTime
-import Sessions
 
 /// Plugins that process a mix offline. Their latency is removed: the output begins with the mix's
 /// first frame.

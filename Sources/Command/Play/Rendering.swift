@@ -1,9 +1,7 @@
-import ArgumentParser
 import AudioQueue
 import Codecs
 import Files
 import Graph
-import PluginHost
 import RealTime
 import Sessions
 

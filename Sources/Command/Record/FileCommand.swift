@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import System
 
 /// The value of `--on-open` and `--on-close`: a command for files of a recording, without a shell.

@@ -1,10 +1,3 @@
-import Files
-import Glibc
-import MIDI
-import Server
-import Sessions
-import System
-
 /// The ticks of a MIDI file: frames, where a file can have as many ticks of a quarter note.
 struct MIDIScale {
   /// Microseconds of a quarter note.

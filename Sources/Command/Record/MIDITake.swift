@@ -4,7 +4,6 @@ import MIDI
 import Server
 import Sessions
 import Synchronization
-import System
 
 /// A recording of MIDI messages to a Standard MIDI File, each on its frame. Any thread.
 ///

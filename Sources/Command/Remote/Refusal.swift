@@ -1,4 +1,3 @@
-import Control
 import Dispatch
 
 /// Why a command does not do what it was asked, in words.

@@ -53,7 +53,7 @@ package struct RemoteMessages {
   private static let patience = 0.5
   /// Seconds of patience that come back in each second: the messages of a flood do not wait.
   private static let recovery = 0.25
-  /// What is left of the patience, and the host time as of which.
+  /// Seconds of patience that were left at a host time in nanoseconds.
   private var patience = (seconds: RemoteMessages.patience, hostTime: HostTime.now)
   /// Most messages whose work goes on. A fader sends some hundreds while a plugin is loaded.
   package static let mostPending = 1024

@@ -1,5 +1,3 @@
-import System
-
 /// A session or command that OSC messages control: what `RemoteServer` calls, on its thread. All calls return soon.
 package protocol RemoteTarget: AnyObject, Sendable {
   /// The address space. No two nodes have one address.

@@ -1,11 +1,10 @@
 import AudioQueue
 import Glibc
-import Server
 import Sessions
 import Synchronization
 import System
 
-/// What the session's thread does by itself while the session runs.
+/// The looks of the thread `cuejack-session` at the engine: MIDI, connections, recordings, the journal and the peaks.
 extension RunningSession {
   /// Follows the engine. The session's thread.
   ///

@@ -77,8 +77,8 @@ package final class RunningSession: Sendable {
         let pause = work.read { $0.pause }
         switch work.wait(seconds: pause, for: { $0.next() }) {
         case .job(let job): job()
-        case .wait: break
-        case .service, nil:
+        case .wait, nil: break
+        case .service:
           let isBusy = self?.service() ?? false
           work.change { $0.noteService(isBusy: isBusy) }
         case .end:
@@ -224,7 +224,7 @@ package final class RunningSession: Sendable {
 
   /// Runs `body` on the session's thread, after what was asked before, and calls `then` with its outcome there.
   ///
-  /// - Parameter subject: What it sets, if a later edit of that makes it needless; nil if none does.
+  /// - Parameter subject: The value or scene that `body` sets; nil if no later job makes it needless.
   func begin(
     setting subject: SessionWork.Subject? = nil,
     _ body: @escaping @Sendable (RunningSession) throws(SessionRunError) -> Void,

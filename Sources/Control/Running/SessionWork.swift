@@ -1,9 +1,9 @@
 import Sessions
 import System
 
-/// What the thread `cuejack-session` has to do. A value.
+/// The jobs of the thread `cuejack-session`, and when it looks at the engine next. Used under the lock of its owner.
 struct SessionWork {
-  /// What an edit sets. Of waiting edits with one subject, only the last one counts.
+  /// The value or the scene that a job sets. Of waiting jobs with one subject, only the last one is carried out.
   enum Subject: Equatable, Sendable {
     /// A value, by its address.
     case value(String)
@@ -11,10 +11,12 @@ struct SessionWork {
     case scene(String)
   }
 
+  /// Work that somebody has asked for.
   struct Job: Sendable {
+    /// Nil if a later job never makes this one needless.
     let subject: Subject?
     let run: @Sendable () -> Result<Void, SessionRunError>
-    /// Take the outcome.
+    /// The functions that take the outcome: those of this job, and of earlier ones whose place it has taken.
     var ends: [@Sendable (Result<Void, SessionRunError>) -> Void]
 
     func callAsFunction() {
@@ -23,11 +25,11 @@ struct SessionWork {
     }
   }
 
+  /// The next step of the thread: carry out a job, look at the engine, wait for `pause`, which has become shorter, or
+  /// end.
   enum Task {
     case job(Job)
-    /// Wait for `pause` again, which has become shorter.
-    case wait
-    case service, end
+    case service, wait, end
   }
 
   /// Set if the session's thread is to look at the engine at once.
@@ -35,8 +37,10 @@ struct SessionWork {
   var isOver = false
   var hasEnded = false
   private(set) var jobs: [Job] = []
-  /// Host time of the next look at the engine in nanoseconds, which jobs do not put off.
+  /// Host time of the next look at the engine in nanoseconds, which jobs do not put off. The greatest number during a
+  /// look.
   private var nextService: UInt64 = 0
+  /// True if `nextService` has become earlier and the thread, which may wait, does not know it yet.
   private var isNearer = false
 
   /// Seconds between two looks at the engine.
@@ -93,6 +97,7 @@ struct SessionWork {
   mutating func next() -> Task? {
     if isDue || HostTime.now >= nextService {
       isDue = false
+      nextService = .max
       return .service
     }
     if !jobs.isEmpty {
@@ -109,7 +114,7 @@ struct SessionWork {
   /// Notes that the thread has looked at the engine.
   mutating func noteService(isBusy: Bool) {
     let pause = isBusy ? Self.period : Self.longPeriod
-    nextService = HostTime.now + UInt64(pause * 1e9)
+    nextService = min(nextService, HostTime.now + UInt64(pause * 1e9))
     isNearer = false
   }
 }

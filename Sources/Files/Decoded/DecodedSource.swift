@@ -1,4 +1,3 @@
-import Codecs
 import RealTime
 
 /// Sound that a library reads from a file and decodes to linear PCM. One thread at a time.

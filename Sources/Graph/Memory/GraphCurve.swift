@@ -1,5 +1,4 @@
 package import RealTime
-import System
 
 /// A curve over one of a graph's timelines.
 package struct GraphCurve: Sendable {

@@ -1,6 +1,5 @@
 import RealTime
 import Synchronization
-import System
 
 /// Owns the faders and timelines of a graph, the points of its curves, and what cycles read of them. Any thread but the
 /// process thread.

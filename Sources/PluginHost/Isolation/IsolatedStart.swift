@@ -1,5 +1,3 @@
-import Graph
-
 /// The settings with which a plugin's process starts.
 struct IsolatedStart: Codable {
   var uri: String

@@ -1,4 +1,3 @@
-import Graph
 import Logging
 
 /// A line of JSON from a plugin's process: an answer or a message in between.

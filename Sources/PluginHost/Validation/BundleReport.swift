@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 
 /// The contents of a bundle.
 package struct BundleReport: Codable, Hashable, Sendable {

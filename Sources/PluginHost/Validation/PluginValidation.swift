@@ -1,5 +1,4 @@
 import CPluginRunner
-import Glibc
 import Graph
 
 /// The validation of one plugin, in the calling process, which the plugin may crash.

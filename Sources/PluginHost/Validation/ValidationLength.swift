@@ -1,5 +1,3 @@
-import Glibc
-
 /// The thoroughness of a validation.
 package enum ValidationLength: Codable, Hashable, Sendable {
   /// Instantiate, run a few blocks, free.

@@ -1,7 +1,6 @@
 package import CRealTime
 package import RealTime
 package import Synchronization
-import System
 package import Timeline
 
 extension MIDIMessage {

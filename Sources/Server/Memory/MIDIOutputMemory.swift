@@ -1,7 +1,6 @@
 package import CRealTime
 package import RealTime
 package import Synchronization
-import System
 import Timeline
 
 /// Owner of a MIDI output's memory, and of the messages that it has not handed back.

@@ -1,7 +1,5 @@
 import CRealTime
 package import RealTime
-import System
-import Timeline
 
 /// Owner of the ring of a client's MIDI inputs.
 @safe

@@ -1,9 +1,4 @@
-import Codecs
 package import Files
-import Glibc
-import RealTime
-import System
-import Timeline
 
 /// A destination for the frames of a recorder, in order. One thread at a time; may block.
 package protocol RecordingOutput: AnyObject, Sendable {

@@ -1,5 +1,3 @@
-import System
-
 /// A value that scenes and curves set: it can change while a session runs.
 package struct SessionTarget: Hashable, Sendable {
   package enum Value: Hashable, Sendable {

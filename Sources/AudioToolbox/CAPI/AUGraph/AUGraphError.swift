@@ -1,7 +1,6 @@
 import AudioUnits
 import CAudioToolbox
 import CRealTime
-import RealTime
 
 /// Reason why a function of the graph API fails.
 enum AUGraphError: APIFailure {

@@ -1,4 +1,3 @@
-import AudioUnits
 package import CAudioToolbox
 package import Music
 

@@ -1,9 +1,7 @@
 import ArgumentParser
-import Glibc
 import Sessions
-import System
 
-/// The options of one file. What is nil is as for all files.
+/// The options of one file. An option that is nil is that of all files.
 struct ItemOptions: Sendable {
   var gain: GainValue?
   var pan: Float?

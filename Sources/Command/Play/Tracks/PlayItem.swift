@@ -1,6 +1,5 @@
 import ArgumentParser
 import Glibc
-import Sessions
 import System
 
 /// A file, folder or playlist of `cuejack play`, with options of its own behind an @:

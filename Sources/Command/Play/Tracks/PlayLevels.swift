@@ -1,6 +1,3 @@
-import Files
-import Sessions
-
 /// --replaygain of the tracks of `cuejack play`, which may change while they play. Main thread.
 final class PlayLevels {
   private let tracks: [PlayTrack]

@@ -1,5 +1,4 @@
 import CRealTime
-import System
 
 /// A weak reference to the owner of a voice or a recorder. It is an object, because copies of a struct with a weak
 /// reference take longer than copies of one that refers to this object.

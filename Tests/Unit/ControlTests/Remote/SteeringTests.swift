@@ -223,7 +223,7 @@ import Testing
     }
   }
 
-  /// What waits for a time of the wall clock stops, starts at once, and ends.
+  /// A player and a recording that wait for a time of the wall clock stop, start at once, and end.
   @Test func programsThatWaitAreSteered() throws {
     let stage = try Stage()
     let file = try WaveFile("a.wav", in: stage.folder, channels: 1, frames: 480_000)
