@@ -226,9 +226,9 @@ import Testing
   }
 
   /// JACK's process thread has a stack of 512 kB.
-  @Test func aChainOfManyEffectsRendersOnASmallStack() throws {
+  @Test func aChainOfManyEffectsRendersOnASmallStack() async throws {
     try findPlugins()
-    try onSmallStack {
+    try await onSmallStack {
       let offline = try OfflineEngine()
       let effects = (0..<256).map { _ in AVAudioUnitEQ(numberOfBands: 1) }
       let player = offline.player(before: effects[0])

@@ -127,6 +127,18 @@ final class RecordingTarget: RemoteTarget {
       ask(&remote, OSCMessage("/cuejack/start")).map(\.address), ["/cuejack/remark"])
   }
 
+  /// Each message of a flood would wait half a second for its work, 50 seconds in all.
+  @Test func messagesOfAFloodDoNotWaitForTheirWork() throws {
+    target.content.withLock { $0.work = RemoteWork() }
+    var remote = RemoteMessages(target)
+    let begin = HostTime.now
+    let message = try OSCMessage("/cuejack/start").encoded()
+    for port in 5001...5100 as ClosedRange<UInt16> {
+      _ = remote.receive(message, from: OSCAddress(port: port), now: 0)
+    }
+    expectTrue(HostTime.now - begin < 25_000_000_000)
+  }
+
   /// A pattern that matches values performs nothing, and none saves or quits.
   @Test(arguments: [
     ("/cuejack/*", ["title", "count", "frames", "load", "peaks"], []),

@@ -55,6 +55,7 @@ import Testing
   /// An engine that stands still is looked at once a second, but soon after something has happened.
   @Test func theNextLookComesNearer() {
     var work = SessionWork()
+    expectTrue(isService(work.next()))
     work.noteService(isBusy: false)
     expectNil(work.next())
     expectTrue(work.pause > SessionWork.period)
@@ -62,6 +63,15 @@ import Testing
     expectTrue(work.pause <= SessionWork.period)
     if case .wait? = work.next() {} else { Issue.record("the thread waits on") }
     expectNil(work.next())
+  }
+
+  /// What happens during a look may have escaped it.
+  @Test func newsDuringALookBringTheNextOneNearer() {
+    var work = SessionWork()
+    expectTrue(isService(work.next()))
+    work.hurry()
+    work.noteService(isBusy: false)
+    expectTrue(work.pause <= SessionWork.period)
   }
 
   private func isService(_ task: SessionWork.Task?) -> Bool {
