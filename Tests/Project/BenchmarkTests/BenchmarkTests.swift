@@ -16,7 +16,7 @@ import Testing
   }
 
   private static let plots = [
-    "graph", "chains", "queues-cycle", "queues-processor", "queues-memory", "files",
+    "graph", "chains", "queues-cycle", "queues-processor", "queues-memory", "files", "engines",
   ]
 
   /// A short run of the bench: its table, and its results.
