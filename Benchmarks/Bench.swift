@@ -25,7 +25,8 @@ struct Bench: ParsableCommand {
       jack_capture and jack_rec. Threads are those of a graph with chains side by side. Engines are players and a \
       mixer in an AVAudioEngine and as audio units, driven by hand. Tails are the \
       longest cycles of 64 tracks with a plugin each, while both cores are busy. Synths are 64 voices of a SoundFont, in \
-      cuejack fx and in fluidsynth.
+      cuejack fx and in fluidsynth. Rates are conversions of the sample rate by cuejack convert, zita-resampler, sox and ffmpeg, \
+      with the quality that comes out. Idle are processes that have nothing to do: how often they wake.
       """)
 
   @Option(help: "Also write the results to this file, as JSON.")
@@ -42,7 +43,7 @@ struct Bench: ParsableCommand {
 
   enum Part: String, ExpressibleByArgument, CaseIterable {
     case cycles, players, renders, codecs, latency, starvation, graph, chains, mixes, queues
-    case files, recordings, threads, engines, tails, synths
+    case files, recordings, threads, engines, tails, synths, rates, idle
   }
   @Option(
     parsing: .upToNextOption,
@@ -62,7 +63,7 @@ struct Bench: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Measure the longest cycle for this long instead of 10 s.", valueName: "seconds"))
+      "Measure the longest cycle for this long instead of 6 s.", valueName: "seconds"))
   var tailSeconds: Int?
 
   // Arguments of a measured rendering process.
@@ -79,6 +80,8 @@ struct Bench: ParsableCommand {
   // Arguments of a measured process that plays queues.
   @Option(help: .hidden) var playing: Int?
   @Option(help: .hidden) var playingSeconds = 1
+
+  @Option(help: .hidden) var idle: String?
 
   @Option(help: .hidden) var host: String?
   @Option(help: .hidden) var hostPlugins = ""
@@ -108,6 +111,7 @@ struct Bench: ParsableCommand {
       let found = try PlayingQueues(playing, seconds: playingSeconds)
       return print(String(decoding: try JSONEncoder().encode(found), as: UTF8.self))
     }
+    if let idle, let state = IdleCost.State(rawValue: idle) { return try IdleCost.keep(state) }
     if let host, let host = PluginHost(rawValue: host) {
       return try HostJob.run(
         host, hostPlugins, channels: hostChannels, isMix: hostMixes, server: hostServer)
@@ -130,6 +134,8 @@ struct Bench: ParsableCommand {
     report.engines = try measure(.engines, effort, EngineCost.all)
     report.tails = try measure(.tails, effort, TailCost.all)
     report.synths = try measure(.synths, effort, SynthCost.all)
+    report.rates = try measure(.rates, effort, RateCost.all)
+    report.idle = try measure(.idle, effort, IdleCost.all)
     if let json { try report.json().write(to: URL(fileURLWithPath: json)) }
   }
 
@@ -146,7 +152,7 @@ struct Bench: ParsableCommand {
       show(row.lines(after: rows))
       rows.append(row)
     }
-    show(R.tail(rows))
+    show(R.tail(rows) + slopes(R.plots(rows)))
     progress("\(part): \(number(Date().timeIntervalSince(begin), 0)) s")
     if let plots {
       let folder = URL(fileURLWithPath: plots, isDirectory: true)
@@ -160,6 +166,16 @@ struct Bench: ParsableCommand {
   }
 }
 
+/// Returns lines with what each unit of a plot's x adds to its curves, from the first point to the last.
+private func slopes(_ plots: [Plot]) -> [String] {
+  plots.flatMap { plot in
+    ["", "\(plot.title): what each adds, in \(plot.y)"]
+      + plot.curves.compactMap { curve in
+        curve.slope.map { "  \(left(curve.name, 40))\(Plot.text($0))" }
+      }
+  }
+}
+
 /// How much is measured.
 struct Effort {
   /// Alternations of a cycle measurement.
@@ -168,8 +184,8 @@ struct Effort {
   var framesPerRound: Int
   /// Runs of each player.
   var runs: Int
-  /// Seconds of sound per run: a long run, and a short one that shows the cost of starting.
-  var seconds: (long: Int, short: Int)
+  /// Seconds of sound per run.
+  var seconds: Int
   /// Seconds of sound to render.
   var renderedSeconds: Int
   /// Runs of each codec, and seconds of sound per run.
@@ -206,17 +222,19 @@ struct Effort {
   /// Seconds in which the longest cycle is looked for, and the number of tracks with a plugin each.
   var tailSeconds: Int
   var tailTracks: Int
+  /// Seconds in which idle processes are watched.
+  var idleSeconds: Int
 
   static let full = Effort(
-    rounds: 201, framesPerRound: 32768, runs: 5, seconds: (3, 2), renderedSeconds: 120,
-    codings: 5, codedSeconds: 30, buffers: 80, latencyPeriods: [64, 256, 1024],
-    starvationPeriods: [64, 1024], starvationSeconds: 4,
-    queues: [1, 10, 100, 1000, 2000], queueSeconds: 8, chainCounts: [1, 32, 128], chainRuns: 5,
-    chainCycles: 400, mixRuns: 3, mixes: 4, silentSeconds: 1,
-    graphCounts: [1, 8, 32, 128, 512, 2048], files: [1, 4, 16, 17, 64, 200, 400], fileRuns: 3,
+    rounds: 101, framesPerRound: 32768, runs: 5, seconds: 2, renderedSeconds: 120,
+    codings: 5, codedSeconds: 10, buffers: 40, latencyPeriods: [64, 256, 1024],
+    starvationPeriods: [64, 1024], starvationSeconds: 2,
+    queues: [1, 10, 100, 1000, 2000], queueSeconds: 4, chainCounts: [1, 16, 128], chainRuns: 5,
+    chainCycles: 100, mixRuns: 5, mixes: 3, silentSeconds: 1,
+    graphCounts: [1, 8, 32, 128, 512, 2048], files: [1, 16, 17, 200, 400], fileRuns: 3,
     threadedChains: [(2, 4), (8, 4), (32, 4)],
     enginePlayers: [(1, false), (8, false), (200, false), (8, true)],
-    tailSeconds: 10, tailTracks: 64)
+    tailSeconds: 6, tailTracks: 64, idleSeconds: 5)
   static let brief: Effort = {
     var effort = full
     (effort.rounds, effort.framesPerRound, effort.runs) = (41, 8192, 3)
@@ -225,13 +243,13 @@ struct Effort {
     return effort
   }()
   static let quick = Effort(
-    rounds: 3, framesPerRound: 1024, runs: 1, seconds: (2, 1), renderedSeconds: 1,
+    rounds: 3, framesPerRound: 1024, runs: 1, seconds: 2, renderedSeconds: 1,
     codings: 1, codedSeconds: 1, buffers: 3, latencyPeriods: [4096],
     starvationPeriods: [4096], starvationSeconds: 1, queues: [1, 5, 10],
-    queueSeconds: 1, chainCounts: [1, 2], chainRuns: 1, chainCycles: 16, mixRuns: 1, mixes: 2,
+    queueSeconds: 1, chainCounts: [1, 2], chainRuns: 1, chainCycles: 16, mixRuns: 1, mixes: 1,
     silentSeconds: 0, graphCounts: [1, 8], files: [1, 17], fileRuns: 1, threadedChains: [(2, 2)],
     enginePlayers: [(1, false), (2, false), (2, true)],
-    tailSeconds: 1, tailTracks: 2)
+    tailSeconds: 1, tailTracks: 2, idleSeconds: 1)
 }
 
 /// Returns the median.

@@ -67,6 +67,19 @@ struct EngineCost: Row {
     ]
   }
 
+  static func plots(_ rows: [EngineCost]) -> [Plot] {
+    let rows = rows.filter { !$0.haveEqualisers }
+    return [
+      Plot(
+        name: "engines", title: "Players and a mixer in cycles of \(period) frames", x: "players",
+        y: "microseconds",
+        [
+          Plot.Curve("AVAudioEngine", rows) { (Double($0.players), $0.engineMicroseconds.median) },
+          Plot.Curve("audio units", rows) { (Double($0.players), $0.unitsMicroseconds.median) },
+        ])
+    ]
+  }
+
   func lines(after rows: [EngineCost]) -> [String] {
     [
       right("\(players)", 7) + right(haveEqualisers ? "\(players)" : "-", 12)

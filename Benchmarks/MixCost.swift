@@ -65,9 +65,6 @@ struct MixCost: Row {
         name: "8 equalisers side by side", plugins: Array(repeating: bus, count: 8), channels: 1,
         isMix: true, refusals: [.floor: "mixes nothing", .jalv: "mixes nothing"],
         packages: "swh-lv2"),
-      Mix(
-        name: "32 eg-amp", plugins: Array(repeating: ChainPlugin(uri: ChainCost.uri), count: 32),
-        channels: 1, refusals: [.jalv: "see above"], packages: "lv2-examples"),
     ]
   }()
 

@@ -11,7 +11,7 @@ struct PlayerCost: Row {
   var firstSoundMilliseconds: Spread
   /// Processor time of the process, in user and kernel mode.
   var processorMilliseconds: Spread
-  /// Peak resident memory.
+  /// Resident memory beyond JACK's shared segment, near the end.
   var residentKilobytes: Spread
 
   /// Period of the server in frames, at 48 kHz.
@@ -49,26 +49,25 @@ struct PlayerCost: Row {
     defer { server.stop() }
     let players = try players()
     try withTemporaryFolder { folder in
-      for seconds in [effort.seconds.long, effort.seconds.short] {
-        let file = folder.appendingPathComponent("\(seconds).wav")
-        try waveFile(seconds: seconds).write(to: file)
-        let card = try CaptureClient(
-          on: server, name: "card", capacity: (seconds + 5) * rate, isSoundCard: true)
-        var runs = players.map { _ in [Run]() }
-        for run in 1...effort.runs {
-          progress("players: \(seconds) s of sound, run \(run) of \(effort.runs)")
-          for (i, player) in players.enumerated() {
-            runs[i].append(try play(file, seconds, with: player, on: server, card, folder))
-          }
+      let seconds = effort.seconds
+      let file = folder.appendingPathComponent("sound.wav")
+      try waveFile(seconds: seconds).write(to: file)
+      let card = try CaptureClient(
+        on: server, name: "card", capacity: (seconds + 5) * rate, isSoundCard: true)
+      var runs = players.map { _ in [Run]() }
+      for run in 1...effort.runs {
+        progress("players: run \(run) of \(effort.runs)")
+        for (i, player) in players.enumerated() {
+          runs[i].append(try play(file, seconds, with: player, on: server, card, folder))
         }
-        for (player, runs) in zip(players, runs) {
-          found(
-            PlayerCost(
-              program: player.program, seconds: seconds, runs: runs.count,
-              firstSoundMilliseconds: Spread(runs.map(\.firstSound)),
-              processorMilliseconds: Spread(runs.map(\.processor)),
-              residentKilobytes: Spread(runs.map(\.resident))))
-        }
+      }
+      for (player, runs) in zip(players, runs) {
+        found(
+          PlayerCost(
+            program: player.program, seconds: seconds, runs: runs.count,
+            firstSoundMilliseconds: Spread(runs.map(\.firstSound)),
+            processorMilliseconds: Spread(runs.map(\.processor)),
+            residentKilobytes: Spread(runs.map(\.resident))))
       }
     }
   }
@@ -116,7 +115,7 @@ struct PlayerCost: Row {
       "A player, from start to end: 16 bits, stereo, 48 kHz, cycles of \(period) frames"
         + " (medians of \(effort.runs), least and greatest)",
       "",
-      "program           sound         first sound, ms         processor, ms            resident, MB",
+      "program           sound         first sound, ms         processor, ms       beyond JACK's, MB",
     ]
   }
 
@@ -125,8 +124,7 @@ struct PlayerCost: Row {
       left(program, 16) + right("\(seconds) s", 7) + right(firstSoundMilliseconds.text(0), 24)
       + right(processorMilliseconds.text(1), 22)
       + right(residentKilobytes.text(1, over: 1024), 24)
-    guard let ours = rows.last(where: { $0.program == "cuejack play" }), ours.seconds == seconds
-    else { return [line] }
+    guard let ours = rows.first else { return [line] }
     func ratio(_ part: KeyPath<PlayerCost, Spread>) -> String {
       number(ours[keyPath: part].median / self[keyPath: part].median, 2)
     }
@@ -142,12 +140,19 @@ struct PlayerCost: Row {
     return SupportError("\(program) did not play the file: \(words.suffix(1000))")
   }
 
-  /// Returns the peak resident memory of a running process, as the kernel reports it.
-  ///
-  /// Not `ru_maxrss`, which includes the peak of the process that forked it.
+  /// Returns the resident memory of a running process beyond what it shares with JACK's server: each page as a whole.
   static func residentKilobytes(of process: Int32) -> Double? {
-    text(of: URL(fileURLWithPath: "/proc/\(process)/status"))
-      .firstMatch(of: #/VmHWM:\s*(\d+) kB/#).flatMap { Double($0.output.1) }
+    var sum = 0.0
+    var isJack = false
+    for line in text(of: URL(fileURLWithPath: "/proc/\(process)/smaps")).split(separator: "\n") {
+      let words = line.split(separator: " ")
+      if words[0].contains("-") {
+        isJack = words.last?.hasPrefix("/dev/shm/jack") == true
+      } else if words[0] == "Rss:", !isJack {
+        sum += Double(words[1]) ?? 0
+      }
+    }
+    return sum > 0 ? sum : nil
   }
 
   /// A WAVE file of 16 bits with a stereo sine.

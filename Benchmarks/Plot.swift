@@ -80,7 +80,7 @@ struct Plot {
   }
 
   /// A number with three significant digits.
-  private static func text(_ value: Double) -> String { String(format: "%.3g", value) }
+  static func text(_ value: Double) -> String { String(format: "%.3g", value) }
 
   /// A logarithmic axis from one power of ten to another.
   private struct Scale {

@@ -10,7 +10,7 @@ struct RecordingCost: Row {
   var runs: Int
   /// Processor time of the process, in user and kernel mode.
   var processorMilliseconds: Spread
-  /// Peak resident memory.
+  /// Resident memory beyond JACK's shared segment, near the end.
   var residentKilobytes: Spread
   /// Frames that are missing inside the recordings, in all runs.
   var lostFrames: Int
@@ -68,13 +68,13 @@ struct RecordingCost: Row {
         progress("recordings: \(channels) channels, run \(run) of \(effort.runs)")
         for (i, recorder) in recorders.enumerated() {
           runs[i].append(
-            try record(with: recorder, seconds: effort.seconds.long, environment, folder))
+            try record(with: recorder, seconds: effort.seconds, environment, folder))
         }
       }
       for (recorder, runs) in zip(recorders, runs) {
         found(
           RecordingCost(
-            program: recorder.program, channels: channels, seconds: effort.seconds.long,
+            program: recorder.program, channels: channels, seconds: effort.seconds,
             runs: runs.count, processorMilliseconds: Spread(runs.map(\.processor)),
             residentKilobytes: Spread(runs.map(\.resident)),
             lostFrames: runs.reduce(0) { $0 + $1.lost }))
@@ -144,10 +144,10 @@ struct RecordingCost: Row {
   static func head(_ effort: Effort) -> [String] {
     [
       "",
-      "Recording \(channels) channels of 24 bits for \(effort.seconds.long) s, 48 kHz, cycles of \(period) frames"
+      "Recording \(channels) channels of 24 bits for \(effort.seconds) s, 48 kHz, cycles of \(period) frames"
         + " (medians of \(effort.runs), least and greatest)",
       "",
-      "program                 processor, ms            resident, MB   frames lost",
+      "program                 processor, ms       beyond JACK's, MB   frames lost",
     ]
   }
 

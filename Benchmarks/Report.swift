@@ -20,6 +20,8 @@ struct Report: Codable {
   var engines: [EngineCost] = []
   var tails: [TailCost] = []
   var synths: [SynthCost] = []
+  var rates: [RateCost] = []
+  var idle: [IdleCost] = []
 
   func json() throws -> Data {
     let encoder = JSONEncoder()

@@ -51,7 +51,7 @@ struct SynthCost: Row {
       for run in 1...effort.runs {
         progress("synthesisers: \(voices) voices, run \(run) of \(effort.runs)")
         for (i, player) in players.enumerated() {
-          times[i].append(try measure(player, on: server, seconds: effort.seconds.long, folder))
+          times[i].append(try measure(player, on: server, seconds: effort.seconds, folder))
         }
       }
       let other = players.firstIndex { $0.program == "fluidsynth" }
@@ -88,25 +88,15 @@ struct SynthCost: Row {
     guard waits(for: { card.samples(channel: 0).contains { abs($0) > 0.01 } }) else {
       throw SupportError("\(player.program) is silent: \(text(of: output))")
     }
-    let before = threadTimes(of: child.processIdentifier)
+    let before = ThreadActivity.all(of: child.processIdentifier)
     let frame = card.cycleFrame
     usleep(UInt32(seconds) * 1_000_000)
     let cycles = Double(card.cycleFrame &- frame) / Double(period)
-    let after = threadTimes(of: child.processIdentifier)
-    let most = after.map { $0.value - (before[$0.key] ?? $0.value) }.max() ?? 0
+    let after = ThreadActivity.all(of: child.processIdentifier)
+    let most =
+      after.map { ($0.value - (before[$0.key] ?? $0.value)).nanoseconds }.max() ?? 0
     guard cycles > 0, most > 0 else { throw SupportError("\(player.program) does not run") }
     return most / 1000 / cycles
-  }
-
-  /// The processor time of each thread of a process, in nanoseconds.
-  private static func threadTimes(of process: pid_t) -> [String: Double] {
-    let folder = "/proc/\(process)/task"
-    let threads = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-    return threads.reduce(into: [:]) { times, thread in
-      let words = text(of: URL(fileURLWithPath: "\(folder)/\(thread)/schedstat")).split(
-        separator: " ")
-      times[thread] = words.first.flatMap { Double($0) }
-    }
   }
 
   static func head(_ effort: Effort) -> [String] {
