@@ -3,7 +3,6 @@
 #include <lv2/atom/atom.h>
 #include <lv2/log/log.h>
 #include <lv2/worker/worker.h>
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -101,6 +100,33 @@ static void finish_output(cue_plugin *plugin, const cue_block *block, uint32_t n
   }
 }
 
+/// Connects the event ports for the `frames` frames of `block` from `offset` on.
+__attribute__((noinline)) static void connect_events(cue_plugin *plugin, const cue_block *block,
+                                                     uint32_t offset,
+                                                     uint32_t frames) CUE_REALTIME {
+  // Messages wait for the first frame.
+  if (plugin->event_input_count > 0 && frames > 0) cue_plugin_stage_messages(plugin);
+  for (uint32_t i = 0; i < plugin->event_input_count; ++i) {
+    const void *sequence = part_input(plugin, block, i, offset, frames);
+    if (plugin->event_inputs[i].connected == sequence) continue;
+    plugin->event_inputs[i].connected = sequence;
+    connect_port(plugin, plugin->event_inputs[i].index, sequence);
+  }
+  for (uint32_t i = 0; i < plugin->event_output_count; ++i) {
+    void *chunk = part_output(plugin, block, i, frames);
+    if (plugin->event_outputs[i].connected == chunk) continue;
+    plugin->event_outputs[i].connected = chunk;
+    connect_port(plugin, plugin->event_outputs[i].index, chunk);
+  }
+}
+
+__attribute__((noinline)) static void finish_outputs(cue_plugin *plugin, const cue_block *block,
+                                                     uint32_t offset,
+                                                     uint32_t frames) CUE_REALTIME {
+  for (uint32_t i = 0; i < plugin->event_output_count; ++i)
+    finish_output(plugin, block, i, offset, frames);
+}
+
 // MARK: The worker
 
 static void deliver_from(cue_plugin *plugin, cue_ring *ring) CUE_REALTIME {
@@ -114,8 +140,7 @@ static void deliver_from(cue_plugin *plugin, cue_ring *ring) CUE_REALTIME {
   }
 }
 
-static void deliver(cue_plugin *plugin) CUE_REALTIME {
-  if (!plugin->work_response && !plugin->end_run) return;
+__attribute__((noinline)) static void deliver(cue_plugin *plugin) CUE_REALTIME {
   deliver_from(plugin, plugin->restored);
   deliver_from(plugin, plugin->responses);
   CUE_TRUST_BEGIN // worker.h: called in the cycle; the plugin's own function, like its run().
@@ -158,7 +183,7 @@ static int vprint(void *plugin_, uint32_t type, const char *format, va_list argu
   char text[512];
   int length = vsnprintf(text, sizeof text, format, arguments);
   if (length < 0) return length;
-  if (__atomic_load_n(&plugin->runner, __ATOMIC_RELAXED) != (uintptr_t)pthread_self()) {
+  if (__atomic_load_n(&plugin->runner, __ATOMIC_RELAXED) != cue_rt_thread()) {
     plugin->log_now(plugin->context, type, text);
     return length;
   }
@@ -187,8 +212,9 @@ void cue_plugin_log_initialize(cue_plugin_log *log, void *plugin) {
 // MARK: A run
 
 /// Runs the plugin on the `frames` frames of `block` from `offset` on.
-static void run_part(cue_plugin *plugin, const cue_block *block, uint32_t offset,
-                     uint32_t frames) CUE_REALTIME {
+static inline __attribute__((always_inline)) void run_part(cue_plugin *plugin,
+                                                           const cue_block *block, uint32_t offset,
+                                                           uint32_t frames) CUE_REALTIME {
   for (uint32_t i = 0; i < plugin->input_count; ++i) {
     const float *plane = block->inputs[i] + offset;
     if (plugin->connected_inputs[i] == plane) continue;
@@ -201,34 +227,15 @@ static void run_part(cue_plugin *plugin, const cue_block *block, uint32_t offset
     plugin->connected_outputs[i] = plane;
     connect_port(plugin, plugin->outputs[i], plane);
   }
-  // Messages wait for the first frame.
-  if (plugin->event_input_count > 0 && frames > 0) cue_plugin_stage_messages(plugin);
-  for (uint32_t i = 0; i < plugin->event_input_count; ++i) {
-    const void *sequence = part_input(plugin, block, i, offset, frames);
-    if (plugin->event_inputs[i].connected == sequence) continue;
-    plugin->event_inputs[i].connected = sequence;
-    connect_port(plugin, plugin->event_inputs[i].index, sequence);
-  }
-  for (uint32_t i = 0; i < plugin->event_output_count; ++i) {
-    void *chunk = part_output(plugin, block, i, frames);
-    if (plugin->event_outputs[i].connected == chunk) continue;
-    plugin->event_outputs[i].connected = chunk;
-    connect_port(plugin, plugin->event_outputs[i].index, chunk);
-  }
+  bool has_events = plugin->event_input_count + plugin->event_output_count > 0;
+  if (has_events) connect_events(plugin, block, offset, frames);
   run(plugin, frames);
   plugin->tells_position = false;
   if (plugin->staged_used > 0 && frames > 0)
     cue_plugin_drop_staged(plugin, block->frame + offset + frames);
-  for (uint32_t i = 0; i < plugin->event_output_count; ++i)
-    finish_output(plugin, block, i, offset, frames);
-  deliver(plugin);
+  if (has_events) finish_outputs(plugin, block, offset, frames);
+  if (plugin->work_response || plugin->end_run) deliver(plugin);
   if (plugin->has_triggers && frames > 0) cue_plugin_reset_triggers(plugin);
-}
-
-static uintptr_t this_thread(void) CUE_REALTIME {
-  CUE_TRUST_BEGIN // Reads a register.
-      return (uintptr_t)pthread_self();
-  CUE_TRUST_END
 }
 
 static void be_silent(cue_plugin *plugin, const cue_block *block) CUE_REALTIME {
@@ -268,7 +275,7 @@ void cue_plugin_run(void *plugin_, const cue_block *block) CUE_REALTIME {
     be_silent(plugin, block);
     return;
   }
-  __atomic_store_n(&plugin->runner, this_thread(), __ATOMIC_RELAXED);
+  __atomic_store_n(&plugin->runner, cue_rt_thread(), __ATOMIC_RELAXED);
   plugin->is_synchronous = plugin->is_offline || block->is_freewheeling;
   CUE_TRUST_BEGIN // Waiting is allowed in a synchronous run, and earlier requests come first.
       if (plugin->is_synchronous && cue_ring_readable(plugin->requests) > 0)

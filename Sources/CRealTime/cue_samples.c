@@ -12,7 +12,8 @@
 #define SHUFFLED(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 
 typedef int16_t int16x8 __attribute__((vector_size(16)));
-typedef int16_t int16x32 __attribute__((vector_size(64)));
+typedef int16_t int16x64 __attribute__((vector_size(128)));
+typedef int32_t int32x32 __attribute__((vector_size(128)));
 typedef uint8_t uint8x16 __attribute__((vector_size(16)));
 typedef uint8_t uint8x32 __attribute__((vector_size(32)));
 typedef int32_t int32x8 __attribute__((vector_size(32)));
@@ -319,18 +320,16 @@ BODY void store_float_four(char *restrict target, size_t stride, size_t frames,
 
 BODY bool are_finite(const float *samples, size_t frames) CUE_REALTIME {
   // The upper half of such a sample without its sign, and of no other sample, is 0x7f80 or more.
-  const int16x32 mask = {0, 0x7fff, 0, 0x7fff, 0, 0x7fff, 0, 0x7fff, 0, 0x7fff, 0, 0x7fff,
-                         0, 0x7fff, 0, 0x7fff, 0, 0x7fff, 0, 0x7fff, 0, 0x7fff, 0, 0x7fff,
-                         0, 0x7fff, 0, 0x7fff, 0, 0x7fff, 0, 0x7fff};
-  int16x32 largest = {0};
+  const int16x64 mask = (int16x64)((int32x32){0} + 0x7fff0000);
+  int16x64 largest = {0};
   size_t i = 0;
-  for (; i + 16 <= frames; i += 16) {
-    int16x32 part;
+  for (; i + 32 <= frames; i += 32) {
+    int16x64 part;
     memcpy(&part, samples + i, sizeof part);
     largest = __builtin_elementwise_max(largest, part & mask);
   }
   if (i < frames) {
-    int16x32 part = {0};
+    int16x64 part = {0};
     memcpy(&part, samples + i, (frames - i) * sizeof *samples);
     largest = __builtin_elementwise_max(largest, part & mask);
   }

@@ -31,5 +31,5 @@ extension UInt32 {
 
 extension Double {
   /// True for a number of frames that a clock can reach; false for NaN and infinities, too.
-  package var isFrameTime: Bool { @_noLocks get { magnitude < 0x1p60 } }
+  @inlinable package var isFrameTime: Bool { @_noLocks get { magnitude < 0x1p60 } }
 }

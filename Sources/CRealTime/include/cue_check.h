@@ -55,6 +55,10 @@ void cue_rt_open_check(cue_check *check, const void *callback) CUE_REALTIME CUE_
 void cue_rt_close_check(cue_check *check) CUE_REALTIME CUE_HIDDEN;
 void cue_rt_set_allowed_time(uint64_t nanoseconds) CUE_REALTIME CUE_HIDDEN;
 
+/// Keeps the check of a call out of its caller's stack frame. It is larger than the frame of a
+/// render, and renders lie within renders.
+#define CUE_OWN_FRAME __attribute__((noinline))
+
 /// Begins a call of the app's function at `callback`. Does nothing outside a cycle.
 static inline void cue_rt_begin_check(cue_check *check,
                                       const void *_Nullable callback) CUE_REALTIME {

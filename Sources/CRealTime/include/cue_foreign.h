@@ -155,9 +155,10 @@ static inline int32_t cue_rt_foreign_midi(const cue_foreign *unit, const uint8_t
   return status;
 }
 
-static inline int32_t cue_rt_foreign_render(const cue_foreign *unit, uint32_t *flags,
-                                            const cue_time_stamp *time, uint32_t bus,
-                                            uint32_t frames, cue_buffer_list *list) CUE_REALTIME {
+CUE_OWN_FRAME static inline int32_t cue_rt_foreign_render(const cue_foreign *unit, uint32_t *flags,
+                                                          const cue_time_stamp *time, uint32_t bus,
+                                                          uint32_t frames,
+                                                          cue_buffer_list *list) CUE_REALTIME {
   if (!unit->render) return cue_foreign_lacks_it;
   cue_check check;
   int32_t status;

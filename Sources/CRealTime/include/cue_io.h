@@ -1,8 +1,6 @@
 // Calls of I/O functions: functions of the app that a cycle calls with input and output together.
 #pragma once
 
-#include <pthread.h>
-
 #pragma clang assume_nonnull begin
 
 /// Arguments of one call of an I/O function. Samples are interleaved.
@@ -65,9 +63,7 @@ static inline void cue_rt_call_io_proc(cue_io_proc proc, uint32_t device, const 
 
 /// Returns a number that identifies the calling thread.
 static inline uintptr_t cue_rt_thread(void) CUE_REALTIME {
-  CUE_TRUST_BEGIN // pthread_self reads a register.
-      return (uintptr_t)pthread_self();
-  CUE_TRUST_END
+  return (uintptr_t)__builtin_thread_pointer();
 }
 
 #pragma clang assume_nonnull end

@@ -59,10 +59,10 @@ enum {
 };
 
 /// Calls a render callback.
-static inline int32_t cue_rt_call_render(cue_render_proc proc, void *_Nullable data,
-                                         uint32_t *flags, const cue_time_stamp *time, uint32_t bus,
-                                         uint32_t frames,
-                                         cue_buffer_list *_Nullable list) CUE_REALTIME {
+CUE_OWN_FRAME static inline int32_t
+cue_rt_call_render(cue_render_proc proc, void *_Nullable data, uint32_t *flags,
+                   const cue_time_stamp *time, uint32_t bus, uint32_t frames,
+                   cue_buffer_list *_Nullable list) CUE_REALTIME {
   cue_check check;
   int32_t status;
   cue_rt_begin_check(&check, (const void *)proc);
@@ -173,8 +173,8 @@ typedef struct cue_host_callbacks {
 } cue_host_callbacks;
 
 /// Asks the app for its transport state.
-static inline cue_transport cue_rt_ask_host(const cue_host_callbacks *host,
-                                            double sample_rate) CUE_REALTIME {
+CUE_OWN_FRAME static inline cue_transport cue_rt_ask_host(const cue_host_callbacks *host,
+                                                          double sample_rate) CUE_REALTIME {
   cue_transport now = {.frames_per_second = sample_rate};
   double beat = 0, tempo = 0, frame = 0, down_beat = 0, cycle_start, cycle_end;
   float beats = 4;

@@ -327,20 +327,9 @@ package struct GraphCycle: ~Copyable {
         unsafe slot.pointee.setInput(i, slot.pointee.sum(i))
       }
     }
-    for i in unsafe 0..<slot.pointee.eventInputs {
-      let input = unsafe step.pointee.inputs[inputs &+ i]
-      unsafe slot.pointee.mergeEvents(
-        into: slot.pointee.eventInput(i), order.pointee.eventEdges + input.first,
-        count: input.count, frames: frames,
-        endsNotes: input.endsNotes && !order.pointee.hasBegun, types)
-    }
     unsafe block.controllers = nil
-    if let controllers = unsafe step.pointee.controllers {
-      let input = unsafe step.pointee.inputs[inputs &+ slot.pointee.eventInputs]
-      unsafe slot.pointee.mergeEvents(
-        into: controllers, order.pointee.eventEdges + input.first, count: input.count,
-        frames: frames, endsNotes: false, types)
-      unsafe block.controllers = UnsafeRawPointer(controllers)
+    if unsafe slot.pointee.eventInputs > 0 || step.pointee.controllers != nil {
+      unsafe mergeEvents(step, order, &block)
     }
     switch unsafe slot.pointee.kind {
     case .node: unsafe slot.pointee.run(&block, to: step.pointee.outputs, types)
@@ -349,7 +338,33 @@ package struct GraphCycle: ~Copyable {
     }
   }
 
+  /// Merges the events of a slot's inputs, and of the MIDI controllers that move its node's controls.
+  @inline(never)
+  @_noLocks private borrowing func mergeEvents(
+    _ step: UnsafeMutablePointer<GraphStep>, _ order: UnsafeMutablePointer<GraphOrder>,
+    _ block: inout cue_block
+  ) {
+    let slot = unsafe step.pointee.slot
+    let frames = unsafe Int(block.frames)
+    let inputs = unsafe step.pointee.inputs + slot.pointee.inputs
+    for i in unsafe 0..<slot.pointee.eventInputs {
+      let input = unsafe inputs[i]
+      unsafe slot.pointee.mergeEvents(
+        into: slot.pointee.eventInput(i), order.pointee.eventEdges + input.first,
+        count: input.count, frames: frames,
+        endsNotes: input.endsNotes && !order.pointee.hasBegun, types)
+    }
+    if let controllers = unsafe step.pointee.controllers {
+      let input = unsafe inputs[slot.pointee.eventInputs]
+      unsafe slot.pointee.mergeEvents(
+        into: controllers, order.pointee.eventEdges + input.first, count: input.count,
+        frames: frames, endsNotes: false, types)
+      unsafe block.controllers = UnsafeRawPointer(controllers)
+    }
+  }
+
   /// Writes the sum of `count` edges to `plane`.
+  @inline(never)
   @_noLocks private borrowing func sum(
     _ edges: UnsafeMutablePointer<GraphEdge>, _ count: Int,
     into plane: UnsafeMutablePointer<Float>, _ block: cue_block,

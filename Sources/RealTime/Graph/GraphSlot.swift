@@ -162,19 +162,24 @@ package struct GraphSlot: ~Copyable {
     unsafe cue_rt_run_node(node, &block)
     for i in 0..<self.outputs {
       let plane = unsafe outputs[i]
-      if unsafe cue_rt_are_finite(plane, block.frames) { continue }
-      var bad: UInt64 = 0
-      for frame in unsafe 0..<Int(block.frames) where unsafe !plane[frame].isFinite {
-        unsafe plane[frame] = 0
-        bad &+= 1
-      }
-      badSamples.add(bad, ordering: .relaxed)
-      if let attention = unsafe block.attention { unsafe attention.pointee = true }
+      if unsafe !cue_rt_are_finite(plane, block.frames) { unsafe clean(plane, block) }
     }
     for i in 0..<eventOutputs {
       if unsafe !cue_rt_is_sequence(eventOutput(i), eventBytes, types.sequence) {
         unsafe cue_rt_clear_events(eventOutput(i), types.sequence)
       }
     }
+  }
+
+  /// Replaces the infinite and NaN samples of an output by silence.
+  @inline(never)
+  @_noLocks private borrowing func clean(_ plane: UnsafeMutablePointer<Float>, _ block: cue_block) {
+    var bad: UInt64 = 0
+    for frame in unsafe 0..<Int(block.frames) where unsafe !plane[frame].isFinite {
+      unsafe plane[frame] = 0
+      bad &+= 1
+    }
+    badSamples.add(bad, ordering: .relaxed)
+    if let attention = unsafe block.attention { unsafe attention.pointee = true }
   }
 }

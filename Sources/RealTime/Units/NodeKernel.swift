@@ -133,6 +133,9 @@ package struct NodeKernel: ~Copyable {
   private let inputCount: Int
   private let outputs: UnsafeMutablePointer<NodePlane>
   private let outputCount: Int
+  /// Planes of each node.
+  private let inputsOfNode: Int
+  private let outputsOfNode: Int
   private let inputPlanes: UnsafeMutablePointer<UnsafePointer<Float>>
   private let outputPlanes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
   /// A plane that is read where there is no channel, and one that is written.
@@ -172,6 +175,8 @@ package struct NodeKernel: ~Copyable {
     self.inputCount = inputCount
     unsafe self.outputs = outputs
     self.outputCount = outputCount
+    inputsOfNode = inputCount / count
+    outputsOfNode = outputCount / count
     unsafe self.inputPlanes = inputPlanes
     unsafe self.outputPlanes = outputPlanes
     unsafe self.silence = silence
@@ -186,34 +191,36 @@ package struct NodeKernel: ~Copyable {
     self.events = events
   }
 
-  @_noLocks borrowing func run(_ call: cue_unit_call) -> Int32 {
-    let setup = unsafe call.setup.assumingMemoryBound(to: UnitSetup.self).pointee
-    let frames = unsafe Int(call.frames)
-    for bus in 0..<setup.inputCount {
-      if setup.isUnconnected(bus) && bus > 0 {
-        unsafe setup.inputs[bus].silence(frames: frames)
+  @_noLocks borrowing func run(_ call: UnsafePointer<cue_unit_call>) -> Int32 {
+    let setup = unsafe call.pointee.setup.assumingMemoryBound(to: UnitSetup.self)
+    let frames = unsafe Int(call.pointee.frames)
+    for bus in unsafe 0..<setup.pointee.inputCount {
+      if unsafe setup.pointee.isUnconnected(bus) && bus > 0 {
+        unsafe setup.pointee.inputs[bus].silence(frames: frames)
         continue
       }
       var isSilent = false
-      let status = unsafe setup.pull(bus, frames: frames, at: call.time, isSilent: &isSilent)
+      let status = unsafe setup.pointee.pull(
+        bus, frames: frames, at: call.pointee.time, isSilent: &isSilent)
       if status != 0 { return status }
     }
-    findPlanes(setup)
-    moveControls(setup)
-    unsafe runNodes(call, setup.outputs.pointee.format.sampleRate)
+    if unsafe !setup.pointee.cache.pointee.hasPlanes { unsafe findPlanes(setup) }
+    unsafe moveControls(setup)
+    unsafe runNodes(call, setup.pointee.outputs.pointee.format.sampleRate)
     cleanOutputs(frames)
-    blend(setup, frames)
+    unsafe blend(setup, frames)
     unsafe state.pointee.advance(frames)
     return 0
   }
 
-  /// Looks up the planes of this render: inputs that are resampled may move theirs.
-  @_noLocks private borrowing func findPlanes(_ setup: UnitSetup) {
+  /// Looks up the planes, in the first render with a setup.
+  @_noLocks private borrowing func findPlanes(_ setup: UnsafeMutablePointer<UnitSetup>) {
+    unsafe setup.pointee.cache.pointee.hasPlanes = true
     for i in 0..<inputCount {
       let plane = unsafe inputs[i]
       unsafe inputPlanes[i] = unsafe UnsafePointer(silence)
-      guard let bus = plane.bus, bus < setup.inputCount else { continue }
-      let input = unsafe setup.inputs[bus]
+      guard let bus = plane.bus, unsafe bus < setup.pointee.inputCount else { continue }
+      let input = unsafe setup.pointee.inputs[bus]
       if plane.channel < input.channels {
         unsafe inputPlanes[i] = unsafe UnsafePointer(input.planes[plane.channel])
       }
@@ -221,8 +228,8 @@ package struct NodeKernel: ~Copyable {
     for i in 0..<outputCount {
       let plane = unsafe outputs[i]
       unsafe outputPlanes[i] = unsafe waste
-      guard let bus = plane.bus, bus < setup.outputCount else { continue }
-      let output = unsafe setup.outputs[bus]
+      guard let bus = plane.bus, unsafe bus < setup.pointee.outputCount else { continue }
+      let output = unsafe setup.pointee.outputs[bus]
       if plane.channel < output.channels {
         unsafe outputPlanes[i] = unsafe output.planes[plane.channel]
       }
@@ -230,27 +237,40 @@ package struct NodeKernel: ~Copyable {
   }
 
   /// Tells the nodes of parameters that were set, and of scheduled changes.
-  @_noLocks private borrowing func moveControls(_ setup: UnitSetup) {
-    let now = unsafe Int64(state.pointee.frame)
+  @inline(__always)
+  @_noLocks private borrowing func moveControls(_ setup: UnsafeMutablePointer<UnitSetup>) {
     for i in 0..<linkCount {
-      let link = unsafe links[i]
-      let value = unsafe slots[link.parameter].value
-      if value == link.told { continue }
-      unsafe links[i].told = value
-      move(link.control, to: link.scale.control(value), at: now, over: 0)
+      let value = unsafe slots[links[i].parameter].value
+      if unsafe value != links[i].told { follow(i, value) }
     }
-    for i in 0..<setup.changeCount {
-      let change = unsafe setup.changes[i]
+    if unsafe setup.pointee.changeCount > 0 { unsafe schedule(setup) }
+    let isBypassed = unsafe switches.pointee.bypass
+    if let enabling, unsafe isBypassed != state.pointee.wasBypassed {
+      move(enabling, to: isBypassed ? 0 : 1, at: now, over: 0)
+      unsafe state.pointee.wasBypassed = isBypassed
+    }
+  }
+
+  private var now: Int64 { @_noLocks get { unsafe Int64(state.pointee.frame) } }
+
+  /// Moves the control of a link to the value that its parameter was set to.
+  @inline(never)
+  @_noLocks private borrowing func follow(_ i: Int, _ value: Float) {
+    let link = unsafe links[i]
+    unsafe links[i].told = value
+    move(link.control, to: link.scale.control(value), at: now, over: 0)
+  }
+
+  @inline(never)
+  @_noLocks private borrowing func schedule(_ setup: UnsafeMutablePointer<UnitSetup>) {
+    let now = now
+    for i in unsafe 0..<setup.pointee.changeCount {
+      let change = unsafe setup.pointee.changes[i]
       let index = unsafe change.slot - slots
       for j in 0..<linkCount where unsafe links[j].parameter == index {
         schedule(unsafe links[j], change, now)
         unsafe links[j].told = change.to
       }
-    }
-    let isBypassed = unsafe switches.pointee.bypass
-    if let enabling, unsafe isBypassed != state.pointee.wasBypassed {
-      move(enabling, to: isBypassed ? 0 : 1, at: now, over: 0)
-      unsafe state.pointee.wasBypassed = isBypassed
     }
   }
 
@@ -268,6 +288,7 @@ package struct NodeKernel: ~Copyable {
     move(link.control, to: link.scale.control(change.to), at: start, over: UInt32(max(0, rest)))
   }
 
+  @inline(never)
   @_noLocks private borrowing func move(
     _ control: UInt32, to value: Float, at frame: Int64, over ramp: UInt32
   ) {
@@ -276,33 +297,52 @@ package struct NodeKernel: ~Copyable {
     }
   }
 
-  @_noLocks private borrowing func runNodes(_ call: cue_unit_call, _ sampleRate: Double) {
+  @_noLocks private borrowing func runNodes(
+    _ call: UnsafePointer<cue_unit_call>, _ sampleRate: Double
+  ) {
     var block = unsafe cue_block()
-    if var now = unsafe switches.pointee.transport(sampleRate: sampleRate) {
-      unsafe block.transport = cue_rt_follow_transport(&state.pointee.course, &now, call.frames)
-    } else {
-      unsafe block.transport = cue_rt_thread_transport()
-    }
-    unsafe block.frames = call.frames
+    unsafe block.transport = transport(frames: call.pointee.frames, sampleRate)
+    unsafe block.frames = call.pointee.frames
     unsafe block.is_freewheeling = switches.pointee.offline
     unsafe block.frame = Int64(state.pointee.frame)
-    if unsafe call.time.pointee.flags & UInt32(cue_time_has_host) != 0 {
-      unsafe block.host_time = call.time.pointee.host_time
+    if unsafe call.pointee.time.pointee.flags & UInt32(cue_time_has_host) != 0 {
+      unsafe block.host_time = call.pointee.time.pointee.host_time
     }
+    if messages != nil || events != nil { unsafe prepareEvents(&block) }
+    for i in 0..<nodeCount {
+      unsafe block.inputs = UnsafePointer(inputPlanes + i &* inputsOfNode)
+      unsafe block.outputs = UnsafePointer(outputPlanes + i &* outputsOfNode)
+      unsafe cue_rt_run_node(nodes[i], &block)
+      unsafe block.event_outputs = nil
+    }
+    if events != nil { unsafe sendEvents(call) }
+  }
+
+  /// Returns the app's transport, or else JACK's.
+  @_noLocks private borrowing func transport(frames: UInt32, _ sampleRate: Double)
+    -> UnsafePointer<cue_transport>?
+  {
+    guard var now = unsafe switches.pointee.transport(sampleRate: sampleRate) else {
+      return unsafe cue_rt_thread_transport()
+    }
+    return unsafe cue_rt_follow_transport(&state.pointee.course, &now, frames)
+  }
+
+  @inline(never)
+  @_noLocks private borrowing func prepareEvents(_ block: inout cue_block) {
     if let messages {
-      messages.prepare(frames: unsafe Int(call.frames))
+      messages.prepare(frames: unsafe Int(block.frames))
       unsafe block.event_inputs = messages.inputs
     }
     events?.prepare()
     unsafe block.event_outputs = events?.outputs
-    for i in 0..<nodeCount {
-      unsafe block.inputs = UnsafePointer(inputPlanes + i &* (inputCount / nodeCount))
-      unsafe block.outputs = UnsafePointer(outputPlanes + i &* (outputCount / nodeCount))
-      unsafe cue_rt_run_node(nodes[i], &block)
-      unsafe block.event_outputs = nil
-    }
+  }
+
+  /// Sends what the first node has written to the function that hears the unit's MIDI.
+  @inline(never)
+  @_noLocks private borrowing func sendEvents(_ call: UnsafePointer<cue_unit_call>) {
     if let events, let tap = unsafe switches.pointee.messageTap {
-      unsafe events.send(to: tap, at: call.time.pointee, frames: Int(call.frames))
+      unsafe events.send(to: tap, at: call.pointee.time.pointee, frames: Int(call.pointee.frames))
     }
   }
 
@@ -310,23 +350,39 @@ package struct NodeKernel: ~Copyable {
   @_noLocks private borrowing func cleanOutputs(_ frames: Int) {
     for i in 0..<outputCount {
       let plane = unsafe outputPlanes[i]
-      if unsafe cue_rt_are_finite(plane, UInt32(frames)) { continue }
-      for frame in 0..<frames where unsafe !plane[frame].isFinite { unsafe plane[frame] = 0 }
+      if unsafe !cue_rt_are_finite(plane, UInt32(truncatingIfNeeded: frames)) {
+        unsafe clean(plane, frames)
+      }
     }
+  }
+
+  @inline(never)
+  @_noLocks private borrowing func clean(_ plane: UnsafeMutablePointer<Float>, _ frames: Int) {
+    for frame in 0..<frames where unsafe !plane[frame].isFinite { unsafe plane[frame] = 0 }
   }
 
   /// Puts the input in the place of the output while the unit is bypassed and the nodes cannot do that, and
   /// fades between the two.
-  @_noLocks private borrowing func blend(_ setup: UnitSetup, _ frames: Int) {
+  @inline(__always)
+  @_noLocks private borrowing func blend(_ setup: UnsafeMutablePointer<UnitSetup>, _ frames: Int) {
     let from = unsafe passesInput ? 0 : state.pointee.share
     let isBypassed = unsafe enabling == nil && switches.pointee.bypass
     let to: Float = passesInput || isBypassed ? 0 : 1
     unsafe state.pointee.share = to
-    if from == 1 && to == 1 { return }
+    if from != 1 || to != 1 { unsafe fade(setup, frames, from: from, to: to) }
+  }
+
+  /// - Parameters:
+  ///   - from: Share of the nodes in the output before the render.
+  ///   - to: Their share at its end.
+  @inline(never)
+  @_noLocks private borrowing func fade(
+    _ setup: UnsafeMutablePointer<UnitSetup>, _ frames: Int, from: Float, to: Float
+  ) {
     let step = (to - from) / Float(frames)
-    for bus in 0..<setup.outputCount {
-      for channel in unsafe 0..<setup.outputs[bus].channels {
-        let plane = unsafe setup.outputs[bus].planes[channel]
+    for bus in unsafe 0..<setup.pointee.outputCount {
+      for channel in unsafe 0..<setup.pointee.outputs[bus].channels {
+        let plane = unsafe setup.pointee.outputs[bus].planes[channel]
         let dry = unsafe dryPlane(setup, bus, channel)
         for frame in 0..<frames {
           let share = from + step * Float(frame &+ 1)
@@ -337,13 +393,15 @@ package struct NodeKernel: ~Copyable {
   }
 
   /// Returns the input that takes the place of an output.
-  @_noLocks private borrowing func dryPlane(_ setup: UnitSetup, _ bus: Int, _ channel: Int)
+  @_noLocks private borrowing func dryPlane(
+    _ setup: UnsafeMutablePointer<UnitSetup>, _ bus: Int, _ channel: Int
+  )
     -> UnsafeMutablePointer<Float>
   {
-    guard bus < setup.inputCount, unsafe setup.inputs[bus].channels > 0 else {
+    guard unsafe bus < setup.pointee.inputCount && setup.pointee.inputs[bus].channels > 0 else {
       return unsafe silence
     }
-    let input = unsafe setup.inputs[bus]
+    let input = unsafe setup.pointee.inputs[bus]
     return unsafe input.planes[min(channel, input.channels &- 1)]
   }
 }
@@ -352,5 +410,5 @@ package struct NodeKernel: ~Copyable {
 @_noLocks package func runNodes(
   _ context: UnsafeMutableRawPointer, _ call: UnsafePointer<cue_unit_call>
 ) -> Int32 {
-  unsafe context.assumingMemoryBound(to: NodeKernel.self).pointee.run(call.pointee)
+  unsafe context.assumingMemoryBound(to: NodeKernel.self).pointee.run(call)
 }

@@ -20,6 +20,7 @@ package struct RenderClock: ~Copyable {
 
   package init() {}
 
+  @inline(__always)
   @_noLocks borrowing func publish(_ time: cue_time_stamp) {
     let hasSample = time.flags & UInt32(cue_time_has_sample) != 0
     let hasHost = time.flags & UInt32(cue_time_has_host) != 0

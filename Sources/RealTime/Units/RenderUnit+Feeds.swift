@@ -25,8 +25,21 @@ extension RenderUnit {
   /// it begins.
   ///
   /// - Parameter deviceFrame: The device frame of the render; nil if it is the sample time.
+  @inline(__always)
   @_noLocks borrowing func feed(
     _ time: UnsafePointer<cue_time_stamp>, frames: Int, deviceFrame: Int64? = nil, stack: UInt = 0
+  ) {
+    if unsafe midiSource.load(ordering: .sequentiallyConsistent) == nil
+      && feeds.load(ordering: .sequentiallyConsistent) == nil
+    {
+      return
+    }
+    unsafe send(time, frames: frames, deviceFrame: deviceFrame, stack: stack)
+  }
+
+  @inline(never)
+  @_noLocks private borrowing func send(
+    _ time: UnsafePointer<cue_time_stamp>, frames: Int, deviceFrame: Int64?, stack: UInt
   ) {
     if let source = unsafe midiSource.load(ordering: .sequentiallyConsistent) {
       unsafe source.assumingMemoryBound(to: RenderUnit.self).pointee.play(

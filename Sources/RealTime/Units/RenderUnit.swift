@@ -155,6 +155,7 @@ package struct RenderUnit: ~Copyable {
     return unsafe parameters.pointee.queue.pointee.add(change) ? 0 : RenderError.memoryFull
   }
 
+  @inline(__always)
   @_noLocks private borrowing func takeChanges(_ changes: UnsafeMutablePointer<ScheduledChange>)
     -> Int
   {
@@ -311,7 +312,7 @@ package struct RenderUnit: ~Copyable {
       status = RenderError.tooManyFrames
     } else {
       let output = unsafe setup.pointee.outputs + bus
-      status = unsafe lend(output, frames: frames, list)
+      status = unsafe output.pointee.lend(frames: frames, list)
       if status == 0 {
         if !hasStopped {
           unsafe setup.pointee.notify(
@@ -332,7 +333,7 @@ package struct RenderUnit: ~Copyable {
               setup, flags, time, frames: frames, stack: stack, function: function)
           }
           if status == 0 {
-            unsafe output.pointee.format.write(output.pointee.planes, frames: frames, to: list)
+            unsafe UnitBus.write(output, frames: frames, to: list)
           }
         }
         let after = UInt32(
@@ -368,27 +369,6 @@ package struct RenderUnit: ~Copyable {
     if unsafe setup.pointee.inputCount == 0 { return }
     let seconds = unsafe setup.pointee.heldSeconds(frames: frames)
     held.store(seconds.bitPattern, ordering: .relaxed)
-  }
-
-  /// Gives the buffers of a list that have none memory of an output. Fails if others are too small.
-  @_noLocks private borrowing func lend(
-    _ output: UnsafeMutablePointer<UnitBus>, frames: Int,
-    _ list: UnsafeMutablePointer<cue_buffer_list>
-  ) -> Int32 {
-    let format = unsafe output.pointee.format
-    guard unsafe Int(list.pointee.count) >= format.buffers else { return RenderError.badArgument }
-    let bytes = UInt32(frames &* format.bytesPerFrame)
-    let buffers = unsafe cue_rt_buffers(list)
-    for i in 0..<format.buffers {
-      if unsafe buffers[i].data == nil {
-        unsafe buffers[i].channels = UInt32(format.isInterleaved ? output.pointee.channels : 1)
-        unsafe buffers[i].data = output.pointee.memory + i &* output.pointee.bufferBytes
-      } else if unsafe buffers[i].bytes < bytes {
-        return RenderError.badArgument
-      }
-      unsafe buffers[i].bytes = bytes
-    }
-    return 0
   }
 
   /// Renders frames of all outputs from lists of input samples, instead of what stands before the unit.
@@ -429,12 +409,13 @@ package struct RenderUnit: ~Copyable {
       }
     }
     for bus in 0..<outputCount where status == 0 {
-      status = unsafe lend(setup.pointee.outputs + bus, frames: frames, outputs[bus])
+      status = unsafe setup.pointee.outputs[bus].lend(frames: frames, outputs[bus])
     }
     if status == 0 {
-      status = unsafe produce(
-        setup, flags, time, frames: frames, stack: cue_rt_stack(), given: inputs,
-        givenCount: inputCount)
+      unsafe setup.pointee.cache.pointee.given = unsafe inputs
+      unsafe setup.pointee.cache.pointee.givenCount = inputCount
+      status = unsafe produce(setup, flags, time, frames: frames, stack: cue_rt_stack())
+      unsafe setup.pointee.cache.pointee.givenCount = 0
     }
     for bus in 0..<outputCount where status == 0 {
       let output = unsafe setup.pointee.outputs + bus
@@ -448,12 +429,10 @@ package struct RenderUnit: ~Copyable {
   /// `beginOutputs(_:)` and `endOutputs()`.
   ///
   /// - Parameters:
-  ///   - given: Lists for the first inputs, which replace their sources.
   ///   - isAhead: True if the pull that gets the frames comes later. The sources are prepared.
   @inline(__always) @_noLocks borrowing func produce(
     _ setup: UnsafeMutablePointer<UnitSetup>, _ flags: UnsafeMutablePointer<UInt32>,
     _ time: UnsafePointer<cue_time_stamp>, frames: Int, stack: UInt,
-    given: UnsafePointer<UnsafeMutablePointer<cue_buffer_list>>? = nil, givenCount: Int = 0,
     function: UnsafePointer<IOSlot>? = nil, isAhead: Bool = false
   ) -> Int32 {
     let cache = unsafe setup.pointee.cache
@@ -463,12 +442,22 @@ package struct RenderUnit: ~Copyable {
     let failure = unsafe cache.pointee.failure
     unsafe cache.pointee.failure = 0
     unsafe cache.pointee.isAhead = isAhead
-    if isKnown && givenCount == 0 {
+    if unsafe isKnown && cache.pointee.givenCount == 0 {
       unsafe flags.pointee |= cache.pointee.flags
       return failure
     }
-    unsafe cache.pointee.given = given
-    unsafe cache.pointee.givenCount = givenCount
+    return unsafe make(
+      setup, flags, time, frames: frames, stack: stack, function, isAhead, resets)
+  }
+
+  /// Fills the outputs' planes, once it is known that they do not hold the frames.
+  @inline(never)
+  @_noLocks private borrowing func make(
+    _ setup: UnsafeMutablePointer<UnitSetup>, _ flags: UnsafeMutablePointer<UInt32>,
+    _ time: UnsafePointer<cue_time_stamp>, frames: Int, stack: UInt,
+    _ function: UnsafePointer<IOSlot>?, _ isAhead: Bool, _ resets: UInt64
+  ) -> Int32 {
+    let cache = unsafe setup.pointee.cache
     let outer = unsafe cache.pointee.function
     unsafe cache.pointee.function = function
     unsafe cache.pointee.stack = stack
@@ -478,20 +467,20 @@ package struct RenderUnit: ~Copyable {
     unsafe feed(time, frames: frames, stack: stack)
     unsafe cache.pointee.changeCount = takeChanges(setup.pointee.changes)
     var call = unsafe cue_unit_call(
-      setup: UnsafeMutableRawPointer(setup), time: time, frames: UInt32(frames), flags: flags,
+      setup: UnsafeMutableRawPointer(setup), time: time,
+      frames: UInt32(truncatingIfNeeded: frames), flags: flags,
       resets: resets)
     let status = unsafe cue_rt_run_kernel(setup.pointee.kernel, &call)
     unsafe setup.pointee.applyChanges(at: frames, isEnd: true)
     unsafe finish(setup, time, frames)
     unsafe setup.pointee.tell(taps: time, frames: frames, status)
-    unsafe cache.pointee.givenCount = 0
     unsafe cache.pointee.function = outer
     unsafe cache.pointee.stack = 0
     unsafe cache.pointee.sampleTime = time.pointee.sample_time
     unsafe cache.pointee.frames = frames
     unsafe cache.pointee.flags = flags.pointee & UInt32(cue_render_is_silent)
     let hasTime = unsafe time.pointee.flags & UInt32(cue_time_has_sample) != 0
-    unsafe cache.pointee.isValid = hasTime && status == 0 && givenCount == 0
+    unsafe cache.pointee.isValid = hasTime && status == 0 && cache.pointee.givenCount == 0
     unsafe cache.pointee.failure = isAhead ? status : 0
     return status
   }

@@ -87,17 +87,99 @@ package struct UnitBus: BitwiseCopyable {
   }
 
   /// Points the list's buffers at planes, if that is what the format has, or else at the memory of the bus.
+  @inline(__always)
   @_noLocks func resetList(
     _ planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>, frames: Int
   ) {
     let buffers = unsafe cue_rt_buffers(list)
+    if format.isPlanes {
+      unsafe list.pointee.count = UInt32(truncatingIfNeeded: channels)
+      for i in 0..<channels {
+        unsafe buffers[i] = cue_buffer(
+          channels: 1, bytes: UInt32(truncatingIfNeeded: 4 &* frames), data: planes[i])
+      }
+      return
+    }
     unsafe list.pointee.count = UInt32(format.buffers)
     for i in 0..<format.buffers {
       unsafe buffers[i].channels = UInt32(format.isInterleaved ? channels : 1)
       unsafe buffers[i].bytes = UInt32(frames &* format.bytesPerFrame)
-      unsafe buffers[i].data =
-        format.isPlanes ? UnsafeMutableRawPointer(planes[i]) : memory + i &* bufferBytes
+      unsafe buffers[i].data = memory + i &* bufferBytes
     }
+  }
+
+  /// Gives the buffers of a list that have none memory of the bus. Fails if others are too small.
+  @inline(__always)
+  @_noLocks func lend(frames: Int, _ list: UnsafeMutablePointer<cue_buffer_list>) -> Int32 {
+    guard unsafe Int(list.pointee.count) >= format.buffers else { return RenderError.badArgument }
+    let bytes = UInt32(truncatingIfNeeded: frames &* format.bytesPerFrame)
+    let buffers = unsafe cue_rt_buffers(list)
+    for i in 0..<format.buffers {
+      if unsafe buffers[i].data == nil {
+        unsafe buffers[i].channels = UInt32(format.isInterleaved ? channels : 1)
+        unsafe buffers[i].data = memory + i &* bufferBytes
+      } else if unsafe buffers[i].bytes < bytes {
+        return RenderError.badArgument
+      }
+      unsafe buffers[i].bytes = bytes
+    }
+    return 0
+  }
+
+  // The pointers keep the compiler from copying the format to the stack in each render.
+
+  /// Reads frames of a list into planes, unless its source has written into them.
+  @inline(__always)
+  @_noLocks static func read(
+    _ bus: UnsafeMutablePointer<UnitBus>, _ list: UnsafeMutablePointer<cue_buffer_list>,
+    frames: Int, to planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+  ) {
+    let channels = unsafe bus.pointee.channels
+    var isRead = unsafe bus.pointee.format.isPlanes && Int(list.pointee.count) >= channels
+    let given = unsafe cue_rt_buffers(list)
+    var i = 0
+    while isRead && i < channels {
+      isRead =
+        unsafe given[i].data == UnsafeMutableRawPointer(planes[i])
+        && Int(given[i].bytes) >= 4 &* frames
+      i &+= 1
+    }
+    if !isRead { unsafe convert(bus, list, frames: frames, to: planes) }
+  }
+
+  @inline(never)
+  @_noLocks private static func convert(
+    _ bus: UnsafeMutablePointer<UnitBus>, _ list: UnsafeMutablePointer<cue_buffer_list>,
+    frames: Int, to planes: UnsafeMutablePointer<UnsafeMutablePointer<Float>>
+  ) {
+    unsafe bus.pointee.format.read(list, frames: frames, to: planes)
+  }
+
+  /// Writes frames of the bus's planes to a list whose buffers have the memory for them.
+  @inline(__always)
+  @_noLocks static func write(
+    _ bus: UnsafeMutablePointer<UnitBus>, frames: Int,
+    to list: UnsafeMutablePointer<cue_buffer_list>
+  ) {
+    if unsafe !bus.pointee.format.isPlanes {
+      return unsafe convert(bus, frames: frames, to: list)
+    }
+    let given = unsafe cue_rt_buffers(list)
+    let bytes = 4 &* frames
+    for i in unsafe 0..<bus.pointee.channels {
+      guard let data = unsafe given[i].data else { continue }
+      let plane = unsafe UnsafeMutableRawPointer(bus.pointee.planes[i])
+      if unsafe data != plane { unsafe data.copyMemory(from: plane, byteCount: bytes) }
+      unsafe given[i].bytes = UInt32(truncatingIfNeeded: bytes)
+    }
+  }
+
+  @inline(never)
+  @_noLocks private static func convert(
+    _ bus: UnsafeMutablePointer<UnitBus>, frames: Int,
+    to list: UnsafeMutablePointer<cue_buffer_list>
+  ) {
+    unsafe bus.pointee.format.write(bus.pointee.planes, frames: frames, to: list)
   }
 
   @_noLocks package func silence(frames: Int) {

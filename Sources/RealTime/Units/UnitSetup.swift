@@ -24,6 +24,8 @@ package struct RenderCache: BitwiseCopyable {
   var isAhead = false
   /// True once the sources of a unit that passes its source on were rendered ahead.
   var isPrepared = false
+  /// True once the kernel's nodes know the planes of this setup.
+  var hasPlanes = false
   var step = SourceStep()
   package init() {
     unsafe given = nil
@@ -132,6 +134,7 @@ package struct UnitSetup: BitwiseCopyable {
   }
 
   /// Returns true if the outputs' planes hold these frames, or if their render ahead failed.
+  @inline(__always)
   @_noLocks func isKnown(_ time: UnsafePointer<cue_time_stamp>, frames: Int, resets: UInt64)
     -> Bool
   {
@@ -230,7 +233,7 @@ package struct UnitSetup: BitwiseCopyable {
         unsafe planes[channel].initialize(repeating: 0, count: frames)
       }
     } else {
-      unsafe input.pointee.format.read(list, frames: frames, to: planes)
+      unsafe UnitBus.read(input, list, frames: frames, to: planes)
     }
     return status
   }

@@ -43,7 +43,16 @@ package struct ChangeQueue: ~Copyable {
   /// Moves the waiting changes to `changes`, in the order of their first frames.
   ///
   /// - Returns: Their number.
+  @inline(__always)
   @_noLocks borrowing func take(_ changes: UnsafeMutablePointer<ScheduledChange>) -> Int {
+    let number = taken.load(ordering: .relaxed)
+    let turn = unsafe slot(number).pointee.turn.load(ordering: .acquiring)
+    return turn == number &+ 1 ? unsafe takeAll(changes) : 0
+  }
+
+  @inline(never)
+  @_noLocks private borrowing func takeAll(_ changes: UnsafeMutablePointer<ScheduledChange>) -> Int
+  {
     var count = 0
     var number = taken.load(ordering: .relaxed)
     while count < Self.capacity {
