@@ -12,6 +12,11 @@ let strict: [SwiftSetting] = [
   // time for all. In runs for parts of a module, which C module owns timespec or FILE depends on the parts.
   .unsafeFlags(
     ["-whole-module-optimization", "-num-threads", "2"], .when(configuration: .debug)),
+  // Functions that the compiler knows give generic types at once. By their names, the runtime would search all
+  // conformances of a program, which took a seventh of a start of the command.
+  .unsafeFlags(["-Xfrontend", "-disable-concrete-type-metadata-mangled-name-accessors"]),
+  // The linker leaves out functions that a product does not call: each has a section of its own, and none is marked as used.
+  .unsafeFlags(["-Xfrontend", "-function-sections", "-Xfrontend", "-internalize-at-link"]),
 ]
 
 // Tests read C results and pointers on almost every line: marking each `unsafe` would say nothing.
@@ -35,6 +40,8 @@ let runtime: [LinkerSetting] =
       "-static-stdlib", "-use-ld=lld", "-l_FoundationCShims", "-l_FoundationCollections",
       // -static-stdlib would export every symbol, a megabyte of names that each start reads.
       "-Xlinker", "--no-export-dynamic",
+      // Addresses that the loader sets, packed: each takes a bit instead of 24 bytes, of which a start reads all.
+      "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
     ])
   ]
 
