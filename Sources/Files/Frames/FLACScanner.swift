@@ -236,14 +236,14 @@ private enum FLACChecksum {
   }
 
   /// The CRCs by the polynomial 0x18005 of a byte that zeros follow: none in the first 256 elements, one in the next
-  /// 256, and so on, up to seven.
+  /// 256, and so on, up to fifteen.
   private static let table: [UInt16] = {
     var table: [UInt16] = []
     for byte in 0..<UInt16(256) {
       table.append(
         (0..<8).reduce(byte << 8) { sum, _ in sum << 1 ^ (sum & 0x8000 != 0 ? 0x8005 : 0) })
     }
-    for i in 256..<2048 { table.append(table[i - 256] << 8 ^ table[Int(table[i - 256] >> 8)]) }
+    for i in 256..<4096 { table.append(table[i - 256] << 8 ^ table[Int(table[i - 256] >> 8)]) }
     return table
   }()
 
@@ -254,15 +254,13 @@ private enum FLACChecksum {
       unsafe bytes.withUnsafeBufferPointer { bytes in
         var sum = start
         var at = part.lowerBound
-        while part.upperBound - at >= 8 {
+        while part.upperBound - at >= 16 {
           let first = unsafe Int(sum >> 8 ^ UInt16(bytes[at]))
           let second = unsafe Int(sum & 0xFF ^ UInt16(bytes[at + 1]))
-          unsafe sum =
-            table[1792 + first] ^ table[1536 + second]
-            ^ table[1280 + Int(bytes[at + 2])] ^ table[1024 + Int(bytes[at + 3])]
-            ^ table[768 + Int(bytes[at + 4])] ^ table[512 + Int(bytes[at + 5])]
-            ^ table[256 + Int(bytes[at + 6])] ^ table[Int(bytes[at + 7])]
-          at += 8
+          var rest: UInt16 = 0
+          for i in 2..<16 { unsafe rest ^= table[256 &* (15 &- i) &+ Int(bytes[at &+ i])] }
+          unsafe sum = rest ^ table[3840 + first] ^ table[3584 + second]
+          at += 16
         }
         while at < part.upperBound {
           unsafe sum = sum << 8 ^ table[Int(sum >> 8 ^ UInt16(bytes[at]))]
