@@ -106,9 +106,9 @@ extension LiveSession {
         chosen: ChosenStart(frame: frame, on: device), latency: latency, isPast: isPast,
         sampleRate: rate)
     }
-    let patience = Int64(held: (0.01 + 0.005 * Double(players.count)) * rate)
-    if let heard { return start(max(heard, now + patience)) }
+    if let heard { return start(heard) }
     // A cycle that is about to begin knows nothing of the start, and each player takes some time.
+    let patience = Int64(held: (0.01 + 0.005 * Double(players.count)) * rate)
     let least = max(2 * Int64(device.periodFrames), patience)
     // Allows enough time to start all players, even on a busy machine.
     let soon = now + latency + Int64(held: (0.25 + 0.02 * Double(players.count)) * rate)
