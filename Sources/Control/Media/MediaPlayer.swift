@@ -69,7 +69,11 @@ package final class MediaPlayer: Sendable {
   // MARK: The thread
 
   private func serve() {
-    guard let functions = unsafe cue_bus()?.pointee else { return }
+    // Without these variables libsystemd knows no bus: it and its libraries take a megabyte.
+    guard
+      environmentVariable("DBUS_SESSION_BUS_ADDRESS") ?? environmentVariable("XDG_RUNTIME_DIR")
+        != nil, let functions = unsafe cue_bus()?.pointee
+    else { return }
     var connection: OpaquePointer?
     guard unsafe functions.sd_bus_open_user(&connection) >= 0, let bus = unsafe connection else {
       return
