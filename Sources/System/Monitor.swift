@@ -9,14 +9,25 @@ import Glibc
 /// reader. They are public, because the compiler inlines no `package` function in other modules.
 @safe
 public final class Monitor<Value>: @unchecked Sendable {
+  /// Begins a piece of memory with `waiting` and `value`, whose first bytes a processor's cache reads together with it.
   private let lock: UnsafeMutablePointer<pthread_mutex_t>
-  private let condition: UnsafeMutablePointer<pthread_cond_t>
+  /// Number of threads that wait for the condition, under the lock: without one, a change tells nobody.
+  private let waiting: UnsafeMutablePointer<Int>
   @usableFromInline let value: UnsafeMutablePointer<Value>
+  private let condition: UnsafeMutablePointer<pthread_cond_t>
 
   package init(_ value: Value) {
-    unsafe self.value = .allocate(capacity: 1)
+    let waitingOffset = unsafe MemoryLayout<pthread_mutex_t>.stride
+    let alignment = MemoryLayout<Value>.alignment
+    let valueOffset =
+      (waitingOffset + MemoryLayout<Int>.stride + alignment - 1) / alignment * alignment
+    let memory = UnsafeMutableRawPointer.allocate(
+      byteCount: valueOffset + MemoryLayout<Value>.stride, alignment: max(64, alignment))
+    unsafe lock = memory.bindMemory(to: pthread_mutex_t.self, capacity: 1)
+    unsafe waiting = (memory + waitingOffset).bindMemory(to: Int.self, capacity: 1)
+    unsafe waiting.initialize(to: 0)
+    unsafe self.value = (memory + valueOffset).bindMemory(to: Value.self, capacity: 1)
     unsafe self.value.initialize(to: value)
-    unsafe lock = .allocate(capacity: 1)
     unsafe lock.initialize(to: pthread_mutex_t())
     unsafe pthread_mutex_init(lock, nil)
     unsafe condition = .allocate(capacity: 1)
@@ -32,9 +43,8 @@ public final class Monitor<Value>: @unchecked Sendable {
     unsafe pthread_cond_destroy(condition)
     unsafe condition.deallocate()
     unsafe value.deinitialize(count: 1)
-    unsafe value.deallocate()
     unsafe pthread_mutex_destroy(lock)
-    unsafe lock.deallocate()
+    unsafe UnsafeMutableRawPointer(lock).deallocate()
   }
 
   /// Runs `body` with the value under the lock and wakes all waiting threads.
@@ -55,7 +65,7 @@ public final class Monitor<Value>: @unchecked Sendable {
   @usableFromInline func enter() { unsafe pthread_mutex_lock(lock) }
 
   @usableFromInline func leave(telling others: Bool) {
-    if others { unsafe pthread_cond_broadcast(condition) }
+    if others, unsafe waiting.pointee > 0 { unsafe pthread_cond_broadcast(condition) }
     unsafe pthread_mutex_unlock(lock)
   }
 
@@ -64,8 +74,8 @@ public final class Monitor<Value>: @unchecked Sendable {
     let end = HostTime.now + UInt64(seconds * 1e9)
     var deadline = timespec(
       tv_sec: Int(end / 1_000_000_000), tv_nsec: Int(end % 1_000_000_000))
-    unsafe pthread_mutex_lock(lock)
-    defer { unsafe pthread_mutex_unlock(lock) }
+    beginWaiting()
+    defer { endWaiting() }
     while true {
       if let result = unsafe body(&value.pointee) { return result }
       if unsafe pthread_cond_timedwait(condition, lock, &deadline) == ETIMEDOUT {
@@ -76,11 +86,21 @@ public final class Monitor<Value>: @unchecked Sendable {
 
   /// Waits without a time limit until `body` returns a value.
   package func wait<R>(for body: (inout Value) -> R?) -> R {
-    unsafe pthread_mutex_lock(lock)
-    defer { unsafe pthread_mutex_unlock(lock) }
+    beginWaiting()
+    defer { endWaiting() }
     while true {
       if let result = unsafe body(&value.pointee) { return result }
       unsafe pthread_cond_wait(condition, lock)
     }
+  }
+
+  private func beginWaiting() {
+    enter()
+    unsafe waiting.pointee += 1
+  }
+
+  private func endWaiting() {
+    unsafe waiting.pointee -= 1
+    leave(telling: false)
   }
 }

@@ -178,7 +178,7 @@ final class Converter: @unchecked Sendable {
     state.isConverting = true
     var source: QueueBuffer?
     if case .buffer(let piece) = item {
-      source = state.buffers[piece.id]?.buffer
+      source = state.buffers[piece.id]
       if offset == nil {
         offset = 0
         state.part.timePitch.follow(piece.timePitch)

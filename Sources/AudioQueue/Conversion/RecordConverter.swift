@@ -118,7 +118,7 @@ final class RecordConverter: @unchecked Sendable {
   /// caller must hold the state lock.
   func work(_ state: RecordState) -> Work? {
     guard let stagingBuffer = state.part.stagingBuffers.first, let id = state.waiting.first,
-      let buffer = state.buffers[id]?.buffer
+      let buffer = state.buffers[id]
     else { return nil }
     return Work(part: .stagingBuffer(stagingBuffer), buffer: buffer)
   }
@@ -312,7 +312,7 @@ extension InputQueue {
   ) {
     var isUsedUp = false
     while !isUsedUp {
-      let buffer = state.read { state in state.waiting.first.flatMap { state.buffers[$0]?.buffer } }
+      let buffer = state.read { state in state.waiting.first.flatMap { state.buffers[$0] } }
       guard let buffer else { return }
       let outcome = converter.convert(RecordConverter.Work(part: part, buffer: buffer))
       isUsedUp = outcome.isUsedUp

@@ -9,12 +9,21 @@ extension QueueCore {
   ///
   /// Does nothing while another call of this function is in progress: callbacks never nest.
   func deliver(onlyBuffers: Bool = false) {
-    var budget = state.read { $0.notices.count }
-    while budget > 0, deliverNext(onlyBuffers: onlyBuffers) { budget -= 1 }
-    if budget > 0 { return }
-    let hasMore = state.read { state in
-      Part.nextNotice(state, onlyBuffers: false) != nil && state.delivering == nil
-        && state.disposal == .none
+    var budget = 0
+    var next = state.change { state in
+      budget = state.notices.count
+      return state.takeNotice(onlyBuffers: onlyBuffers)
+    }
+    var hasMore = false
+    while let notice = next {
+      call(notice)
+      budget -= 1
+      next = state.change { state in
+        state.delivering = nil
+        if budget > 0 { return state.takeNotice(onlyBuffers: onlyBuffers) }
+        hasMore = Part.nextNotice(state, onlyBuffers: false) != nil && state.disposal == .none
+        return nil
+      }
     }
     if hasMore { context.wake() }
   }
@@ -22,17 +31,8 @@ extension QueueCore {
   /// Delivers the next notification to the app on the calling thread.
   ///
   /// - Returns: False if there is none, or another delivery is in progress.
-  func deliverNext(onlyBuffers: Bool = false) -> Bool {
-    let notice = state.change { state -> Notice<Part.Returned>? in
-      guard state.delivering == nil, state.disposal == .none,
-        let index = Part.nextNotice(state, onlyBuffers: onlyBuffers)
-      else { return nil }
-      let notice = state.notices.remove(at: index)
-      state.willDeliver(notice)
-      state.delivering = (pthread_self(), notice)
-      return notice
-    }
-    guard let notice else { return false }
+  func deliverNext() -> Bool {
+    guard let notice = state.change({ $0.takeNotice(onlyBuffers: false) }) else { return false }
     call(notice)
     state.change { $0.delivering = nil }
     return true

@@ -19,11 +19,13 @@ final class ControlLock: Sendable {
 final class QueueCore<Part: QueuePart>: Sendable {
   typealias State = QueueState<Part>
 
+  let memory: Part.Memory
+  let state: Monitor<State>
+  /// Set once, before another thread knows of the queue.
+  @exclusivity(unchecked) private nonisolated(unsafe) var callbacks: Callbacks?
   /// The stream format if it is PCM, otherwise the PCM format that its packets decode to.
   let format: PCMFormat
   let options: QueueOptions
-  let memory: Part.Memory
-  let state: Monitor<State>
   /// Held by calls that change what the queue does, never during callbacks.
   let control = ControlLock()
   /// The server, or the device of another queue, to use.
@@ -32,7 +34,6 @@ final class QueueCore<Part: QueuePart>: Sendable {
   let graphInputs = Mutex<[ClientPort]?>(nil)
   /// Called once the queue has given its device back.
   private let onDisposed = Hook<@Sendable () -> Void>()
-  private let callbacks = Mutex<Callbacks?>(nil)
 
   private struct Callbacks {
     let context: any CallbackContext
@@ -51,20 +52,25 @@ final class QueueCore<Part: QueuePart>: Sendable {
   }
 
   /// Sets where and how the app is called. The queue calls this once, before anything else.
-  func callBack(
-    on executor: CallbackExecutor, _ call: @escaping @Sendable (Notice<Part.Returned>) -> Void
-  ) {
-    let context = makeCallbackContext(executor) { [weak self] in self?.deliver() }
-    callbacks.withLock { $0 = Callbacks(context: context, call: call) }
+  func callBack<Queue: CoreQueue>(
+    _ queue: Queue, on executor: CallbackExecutor,
+    _ call: @escaping @Sendable (Queue, Notice<Part.Returned>) -> Void
+  ) where Queue.Part == Part {
+    let context = makeCallbackContext(executor) { [weak queue] in
+      guard let queue else { return }
+      withExtendedLifetime(queue) { queue.core.deliver() }
+    }
+    // Only the context and calls of the queue deliver: they keep it.
+    let call: @Sendable (Notice<Part.Returned>) -> Void = { [unowned queue] in call(queue, $0) }
+    unsafe callbacks = Callbacks(context: context, call: call)
   }
 
   /// The callback thread, run loop or dispatch queue.
-  var context: any CallbackContext { callbacks.withLock { $0!.context } }
+  var context: any CallbackContext { unsafe callbacks!.context }
 
   /// Calls the app. Call without holding a lock.
   func call(_ notice: Notice<Part.Returned>) {
-    let call = callbacks.withLock { $0!.call }
-    call(notice)
+    unsafe callbacks!.call(notice)
   }
 
   // MARK: Changes
@@ -247,16 +253,16 @@ final class QueueCore<Part: QueuePart>: Sendable {
     guard let buffer = QueueBuffer(id: id, capacity: capacity, packetCapacity: packets) else {
       throw .outOfMemory
     }
-    state.change { $0.buffers[id] = BufferRecord(buffer: buffer) }
+    state.change { $0.buffers.insert(buffer) }
     return buffer
   }
 
   /// Frees a buffer that is not enqueued.
   func freeBuffer(_ id: UInt32) throws(QueueError) {
     try state.change { state throws(QueueError) in
-      guard let record = state.buffers[id] else { throw .invalidBuffer }
-      guard record.isFree else { throw .bufferInQueue }
-      state.buffers[id] = nil
+      guard state.buffers[id] != nil else { throw .invalidBuffer }
+      guard state.buffers.isFree(id) else { throw .bufferInQueue }
+      state.buffers.remove(id)
     }
   }
 
@@ -270,7 +276,7 @@ final class QueueCore<Part: QueuePart>: Sendable {
   /// Ends the queue at once, which is being released: the process thread must not access its memory
   /// afterwards.
   func end() {
-    callbacks.withLock { $0?.context.invalidate() }
+    unsafe callbacks?.context.invalidate()
     state.change { $0.disposal = .disposed }
     returnDevice()
   }
@@ -287,7 +293,7 @@ final class QueueCore<Part: QueuePart>: Sendable {
   /// Keeps the buffers and the converter for good: a cycle that does not end may still access them.
   func keepMemory(_ converter: Part.Converter?) {
     log.error("a cycle of the server does not end: the memory of the queue is never freed")
-    for record in state.read({ Array($0.buffers.values) }) { keepForGood(record.buffer) }
+    for record in state.read({ $0.buffers.records }) { keepForGood(record.buffer) }
     if let converter { keepForGood(converter) }
   }
 }

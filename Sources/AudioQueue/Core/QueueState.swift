@@ -26,30 +26,21 @@ enum ServerPresence: Equatable {
   case unusable
 }
 
-struct BufferRecord {
-  let buffer: QueueBuffer
-  /// True while the app owns the buffer and may fill, enqueue or free it.
-  var isFree = true
-}
-
 /// The state of a queue, protected by its monitor.
+///
+/// Each callback changes what stands first here and in the part: with a thousand queues, each further cache line takes
+/// time.
 struct QueueState<Part: QueuePart> {
-  /// The state that only playback or only recording has.
-  var part: Part
-
   var phase = QueuePhase.idle
   /// True while a run is under way on the server, updated from the events of the process thread.
   var isRunning = false
-  /// The time of the latest start that was not deferred to the end of a run.
-  var start = StartPoint(.atOnce)
   /// The number of calls in progress that hand buffers back. While it is not 0, buffers can be
   /// neither enqueued nor converted.
   var resets = 0
   var disposal = QueueDisposal.none
   var presence = ServerPresence.here
 
-  var buffers: [UInt32: BufferRecord] = [:]
-  var nextBuffer: UInt32 = 1
+  var buffers = BufferTable()
   /// Items that are not in the ring yet, in order.
   var waiting: [Part.Item] = []
   /// Items in the ring or in use by the process thread, in order.
@@ -61,17 +52,24 @@ struct QueueState<Part: QueuePart> {
   var delivering: (thread: pthread_t, notice: Notice<Part.Returned>)?
 
   var device: Device?
+  /// Converts between the app's buffers and the process thread; nil if the process thread accesses
+  /// the buffers directly.
+  var converter: Part.Converter?
+  /// True while a thread uses the converter.
+  var isConverting = false
+
+  /// The state that only playback or only recording has.
+  var part: Part
+
+  /// The time of the latest start that was not deferred to the end of a run.
+  var start = StartPoint(.atOnce)
+  var nextBuffer: UInt32 = 1
   var portNames: [String] = []
   /// For each port, the names of the ports that it was connected to.
   var connections: [[String]] = []
   /// The moment at which the connections were made.
   var connectionMark = ConnectionMark()
   var isMetering = false
-  /// Converts between the app's buffers and the process thread; nil if the process thread accesses
-  /// the buffers directly.
-  var converter: Part.Converter?
-  /// True while a thread uses the converter.
-  var isConverting = false
   /// The magic cookie, as the app gave it.
   var cookie: [UInt8] = []
 
@@ -133,10 +131,22 @@ struct QueueState<Part: QueuePart> {
     }
   }
 
+  /// Removes the notification to deliver next, and records that the calling thread delivers it; nil if there is none,
+  /// or another delivery is in progress.
+  mutating func takeNotice(onlyBuffers: Bool) -> Notice<Part.Returned>? {
+    guard delivering == nil, disposal == .none,
+      let index = Part.nextNotice(self, onlyBuffers: onlyBuffers)
+    else { return nil }
+    let notice = notices.remove(at: index)
+    willDeliver(notice)
+    delivering = (pthread_self(), notice)
+    return notice
+  }
+
   /// Records that a notification is being delivered: its buffer belongs to the app again.
   mutating func willDeliver(_ notice: Notice<Part.Returned>) {
     switch notice {
-    case .buffer(let returned, _): buffers[Part.id(of: returned)]?.isFree = true
+    case .buffer(let returned, _): buffers.setFree(true, Part.id(of: returned))
     case .isRunning(let isRunning, let runsOver):
       part.willTell(isRunning: isRunning, runsOver: runsOver)
     case .changed: break

@@ -104,13 +104,13 @@ extension OutputQueue {
   {
     let buffer = try state.change { state throws(QueueError) in
       try state.checkUsable()
-      guard let record = state.buffers[id] else { throw .invalidBuffer }
-      guard record.isFree else { throw .bufferInQueue }
+      guard let buffer = state.buffers[id] else { throw .invalidBuffer }
+      guard state.buffers.isFree(id) else { throw .bufferInQueue }
       guard state.part.isOffline else { throw .invalidOfflineMode }
-      state.buffers[id]?.isFree = false
-      return record.buffer
+      state.buffers.setFree(false, id)
+      return buffer
     }
-    defer { state.change { $0.buffers[id]?.isFree = true } }
+    defer { state.change { $0.buffers.setFree(true, id) } }
     let bytesPerFrame = offlineFormat?.bytesPerFrame ?? 0
     return try unsafe render(frames: frames, into: buffer.data, at: time) * bytesPerFrame
   }

@@ -49,6 +49,7 @@ extension OutputQueue {
       let plan = self.plan(newRate)
       let converter = state.change { state -> Converter? in
         state.part.changesConverter = false
+        if let period = state.device?.periodFrames { state.part.setPeriod(period) }
         readEvents(&state)
         let played = unsafe memory.voice.pointee.takeEntriesBack()
         forgetRing(&state)

@@ -51,7 +51,7 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
     core = QueueCore(
       PlaybackPart(), format, options, memory: VoiceMemory(channels: format.channels),
       target: .server(server))
-    core.callBack(on: executor) { [weak self] in self?.call($0) }
+    core.callBack(self, on: executor) { $0.call($1) }
   }
 
   /// Ends a queue at once that was released before its disposal was complete.
@@ -127,14 +127,14 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
     _ state: inout PlaybackState
   ) throws(QueueError) -> Int64 {
     try state.checkReturns()
-    guard let record = state.buffers[id] else { throw .invalidBuffer }
-    guard bytes <= record.buffer.capacity else { throw .bufferOverfull }
+    guard let buffer = state.buffers[id] else { throw .invalidBuffer }
+    guard bytes <= buffer.capacity else { throw .bufferOverfull }
     guard bytes > 0 else { throw .bufferEmpty }
     let packets = try packets(described, bytes: bytes, schedule)
     let frames = packets?.expectedFrames ?? (bytes / format.bytesPerFrame)
     guard frames > 0 || packets != nil else { throw .bufferEmpty }
     try state.checkNotResetting()
-    guard record.isFree else { throw .enqueuedTwice }
+    guard state.buffers.isFree(id) else { throw .enqueuedTwice }
     var left = frames - schedule.trimmedAtStart - schedule.trimmedAtEnd
     // Packets of unknown length may contain enough frames.
     let isCounted = packets?.extents.allSatisfy { $0.frames > 0 } ?? true
@@ -153,59 +153,62 @@ package final class OutputQueue: CoreQueue, @unchecked Sendable {
     // Waiting buffers may still change the rate, so this is an estimate.
     let rate = state.rateAtTail(schedule.timePitch)
     state.part.tail = begin + Int64(held: (Double(left) / rate).rounded())
-    state.buffers[id]?.isFree = false
+    state.buffers.setFree(false, id)
     state.part.endsEmpty = false
-    state.waiting.append(
-      .buffer(
-        PlaybackPart.Piece(
-          id: id, first: schedule.trimmedAtStart, frames: left, packets: packets,
-          start: schedule.start, begin: begin,
-          changes: schedule.changes.clamped(toVolume: options.maximumVolume),
-          timePitch: schedule.timePitch)))
-    pump(&state)
+    let item = PlaybackPart.Item.buffer(
+      PlaybackPart.Piece(
+        id: id, first: schedule.trimmedAtStart, frames: left, packets: packets,
+        start: schedule.start, begin: begin,
+        changes: schedule.changes.clamped(toVolume: options.maximumVolume),
+        timePitch: schedule.timePitch))
+    if !state.waiting.isEmpty || !push(item, &state) { state.waiting.append(item) }
     return begin
   }
 
   /// Pushes waiting items into the ring, as far as it has room. A converter pushes its own entries.
   func pump(_ state: inout PlaybackState) {
-    guard let device = state.device, state.converter == nil else { return }
-    while let item = state.waiting.first {
-      switch item {
-      case .buffer(let piece):
-        guard let data = unsafe state.buffers[piece.id]?.buffer.data.baseAddress,
-          unsafe memory.push(
-            Entry(
-              data + piece.first * format.bytesPerFrame, frames: piece.frames, layout: layout,
-              token: piece.id, start: deviceStart(piece.start, device.client.sampleRate),
-              changes: piece.changes), after: state.inRing.count)
-        else { return awaitRoom() }
-        state.inRing.append(item)
-      case .end:
-        guard memory.push(.end, after: state.inRing.count) else { return awaitRoom() }
-        state.inRing.append(item)
-      case .stagingBuffer, .replay, .flush:
-        break
-      }
-      state.waiting.removeFirst()
-    }
+    while let item = state.waiting.first, push(item, &state) { state.waiting.removeFirst() }
   }
 
-  /// Lets the event thread pump whenever it wakes: entries leave the ring before their events come.
-  private func awaitRoom() { memory.followsEveryWake.store(true, ordering: .relaxed) }
+  /// Pushes an item into the ring, ahead of the waiting ones.
+  ///
+  /// - Returns: False if there is no room, or a converter pushes the entries.
+  private func push(_ item: PlaybackPart.Item, _ state: inout PlaybackState) -> Bool {
+    guard let device = state.device, state.converter == nil else { return false }
+    let entry: Entry
+    switch item {
+    case .buffer(let piece):
+      guard let data = unsafe state.buffers[piece.id]?.data.baseAddress else { return false }
+      unsafe entry = Entry(
+        data + piece.first * format.bytesPerFrame, frames: piece.frames, layout: layout,
+        token: piece.id,
+        start: piece.start.map { deviceStart($0, device.client.sampleRate) } ?? .min,
+        changes: piece.changes)
+    case .end: entry = .end
+    case .stagingBuffer, .replay, .flush: return true
+    }
+    guard memory.push(entry, after: state.inRing.count) else {
+      // The event thread pumps whenever it wakes: entries leave the ring before their events come.
+      memory.followsEveryWake.store(true, ordering: .relaxed)
+      return false
+    }
+    state.inRing.append(item)
+    return true
+  }
 
-  /// Converts a frame of the run to device frames; nil becomes `.min`.
-  func deviceStart(_ start: Int64?, _ deviceRate: Double) -> Int64 {
-    guard let start else { return .min }
-    return Int64(held: (Double(start) * deviceRate / format.sampleRate).rounded())
+  /// Converts a frame of the run to device frames.
+  func deviceStart(_ start: Int64, _ deviceRate: Double) -> Int64 {
+    Int64(held: (Double(start) * deviceRate / format.sampleRate).rounded())
   }
 
   // MARK: Events
 
   package func readEvents() -> Bool {
     state.change { state in
-      if let period = state.device?.periodFrames { state.part.setPeriod(period) }
-      // A converter follows the frames that are played.
-      memory.followsEveryWake.store(state.converter != nil, ordering: .relaxed)
+      // A converter follows the frames that are played, and the length of the cycles.
+      let converts = state.converter != nil
+      if converts, let period = state.device?.periodFrames { state.part.setPeriod(period) }
+      memory.followsEveryWake.store(converts, ordering: .relaxed)
       readEvents(&state)
       pump(&state)
       return !state.notices.isEmpty

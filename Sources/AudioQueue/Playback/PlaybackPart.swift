@@ -57,6 +57,18 @@ struct PlaybackPart: QueuePart {
     case flush
   }
 
+  /// Offline rendering; nil if the queue plays through a device.
+  var offline: OfflineRun?
+  /// True if the queue was told to stop after nothing before its first start: that run ends at once, unless a
+  /// buffer comes before the start.
+  var endsEmpty = false
+  /// The frame of the run at which the next enqueued buffer would play unless the queue runs dry.
+  var tail: Int64 = 0
+  /// The numbers of converted frames that were put into the ring, and that have been played.
+  var pushedFrames: UInt64 = 0
+  var playedFrames: UInt64 = 0
+  /// Settings of the processing chain between the buffers and the ring.
+  var settings = ChainSettings()
   var runs = QueueRuns()
   /// The number of run ends that are enqueued and have not been reached.
   var ends = 0
@@ -64,9 +76,6 @@ struct PlaybackPart: QueuePart {
   var starts: [StartPoint] = []
   /// True once the voice knows the first of these starts.
   var isRestarting = false
-  /// True if the queue was told to stop after nothing before its first start: that run ends at once, unless a
-  /// buffer comes before the start.
-  var endsEmpty = false
   /// True from the call that tells the voice to begin a run until the run begins. That run is not
   /// in `starts`.
   var isBeginning = false
@@ -75,8 +84,6 @@ struct PlaybackPart: QueuePart {
   /// The number of items at the beginning of `waiting` that were converted for a previous device
   /// rate.
   var replays = 0
-  /// Offline rendering; nil if the queue plays through a device.
-  var offline: OfflineRun?
 
   /// Properties of the device that was open last, kept to detect a change.
   var lastDevice: DeviceFacts?
@@ -94,9 +101,6 @@ struct PlaybackPart: QueuePart {
   var changesConverter = false
   /// True while a start waits for the first converted frames.
   var isStarting = false
-  /// The numbers of converted frames that were put into the ring, and that have been played.
-  var pushedFrames: UInt64 = 0
-  var playedFrames: UInt64 = 0
   /// The length of the server's cycles in frames.
   var periodFrames = 1024
   /// The length of the next cycles, from the time when the server announces it until they have it.
@@ -105,8 +109,6 @@ struct PlaybackPart: QueuePart {
   var freeStagingBuffers: [StagingBuffer] = []
   /// The number of device frames that each waiting `prime` call needs.
   var primeTargets: [Int] = []
-  /// Settings of the processing chain between the buffers and the ring.
-  var settings = ChainSettings()
   /// Rate and pitch of the frames that are converted next.
   var timePitch = TimePitch.Setting()
   /// The latest failure of the converter.
@@ -118,8 +120,6 @@ struct PlaybackPart: QueuePart {
   var changesSent: UInt64 = 0
   /// True once the balance of a one-channel queue has left the centre.
   var needsSecondPort = false
-  /// The frame of the run at which the next enqueued buffer would play unless the queue runs dry.
-  var tail: Int64 = 0
 
   // MARK: QueuePart
 

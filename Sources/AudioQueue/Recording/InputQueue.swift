@@ -81,7 +81,7 @@ package final class InputQueue: CoreQueue, @unchecked Sendable {
     self.handlers = handlers
     core = QueueCore(
       part, format, options, memory: RecorderMemory(channels: format.channels), target: target)
-    core.callBack(on: executor) { [weak self] in self?.call($0) }
+    core.callBack(self, on: executor) { $0.call($1) }
     if case .device = target {
       _ = try openDevice()
       // If the device is closed, the next one is opened as if the app had given the rate.
@@ -103,13 +103,13 @@ package final class InputQueue: CoreQueue, @unchecked Sendable {
   {
     try state.change { state throws(QueueError) in
       try state.checkReturns()
-      guard let record = state.buffers[id] else { throw .invalidBuffer }
+      guard let buffer = state.buffers[id] else { throw .invalidBuffer }
       let least = state.part.encoding?.maximumPacketBytes ?? format.bytesPerFrame
-      guard record.buffer.capacity >= least else { throw .bufferTooSmall }
+      guard buffer.capacity >= least else { throw .bufferTooSmall }
       if state.part.ending != .none { throw .enqueueDuringReset }
       try state.checkNotResetting()
-      guard record.isFree else { throw .enqueuedTwice }
-      state.buffers[id]?.isFree = false
+      guard state.buffers.isFree(id) else { throw .enqueuedTwice }
+      state.buffers.setFree(false, id)
       state.waiting.append(id)
       pump(&state)
     }
@@ -119,7 +119,7 @@ package final class InputQueue: CoreQueue, @unchecked Sendable {
   /// thread fills staging buffers instead.
   func pump(_ state: inout RecordState) {
     guard state.device != nil, state.converter == nil else { return }
-    while let id = state.waiting.first, let buffer = state.buffers[id]?.buffer,
+    while let id = state.waiting.first, let buffer = state.buffers[id],
       let data = unsafe buffer.data.baseAddress,
       unsafe memory.push(
         Space(data, frames: buffer.capacity / format.bytesPerFrame, layout: layout, token: id),

@@ -32,8 +32,12 @@ extension LiveSession {
     command.client.at?.tellWait(of: first.file.path)
     var start = try command.telling(first.file) { () throws(QueueError) in try chooseStart() }
     try command.client.checkStart(on: first.queue)
-    if command.transport { return start }
+    if command.transport {
+      nameSharedClient()
+      return start
+    }
     try order(start)
+    nameSharedClient()
     if command.client.at != nil { return start }
     // A player on its own begins with its frame unless it learnt of it late.
     if players.count == 1, first.queue.runningDevice?.isTooLate(for: start.queueFrame) != true {
@@ -107,11 +111,14 @@ extension LiveSession {
         sampleRate: rate)
     }
     if let heard { return start(heard) }
+    // Players of one client learn of the start within some 20 µs each, and on a busy machine within a millisecond.
+    let clients = min(players.count, Self.mostClients)
+    let count = Double(clients) + 0.4 * Double(players.count - clients)
     // A cycle that is about to begin knows nothing of the start, and each player takes some time.
-    let patience = Int64(held: (0.01 + 0.005 * Double(players.count)) * rate)
+    let patience = Int64(held: (0.01 + 0.005 * count) * rate)
     let least = max(2 * Int64(device.periodFrames), patience)
     // Allows enough time to start all players, even on a busy machine.
-    let soon = now + latency + Int64(held: (0.25 + 0.02 * Double(players.count)) * rate)
+    let soon = now + latency + Int64(held: (0.25 + 0.02 * count) * rate)
     guard let at = command.client.at else {
       return start(isBusy ? soon : now + latency + least)
     }

@@ -13,6 +13,8 @@ struct LiveSession {
   let tracks: [PlayTrack]
   let players: [FilePlayer]
   let pluginClient: PluginClient?
+  /// True if all players share one client.
+  private let isShared: Bool
   let signals: StopSignals
   /// Signalled when a file ends or a signal arrives.
   let awake: DispatchSemaphore
@@ -64,7 +66,6 @@ struct LiveSession {
       }
       // jackd tells the client that found the ports of every name, and waits for it while it closes.
       found?.close()
-      if isShared { Self.showShared(players) }
     } catch {
       for player in players { player.close() }
       pluginClient?.close()
@@ -72,6 +73,7 @@ struct LiveSession {
     }
     self.players = players
     self.pluginClient = pluginClient
+    self.isShared = isShared
   }
 
   /// Opens the client of the plugins, which is named after the files.
@@ -92,8 +94,10 @@ struct LiveSession {
       }, command.controllers)
   }
 
-  /// Names a client that all files share, and its ports, for patchbays.
-  private static func showShared(_ players: [FilePlayer]) {
+  /// Names a client that all files share, and its ports, for patchbays. For hundreds of files that takes as long as
+  /// half of their opening, so the players have been told their start before.
+  func nameSharedClient() {
+    guard isShared else { return }
     let ports = players.flatMap { player in
       ClientAppearance.channels(
         player.queue.statistics.portNames, of: printable(fileName(player.file.path)))

@@ -339,7 +339,8 @@ package final class Device: Sendable {
     let (owners, graph) = attachments.withLock { state in
       (state.busyOwners(all: isOtherPeriod), state.graph.runningGraph)
     }
-    for owner in owners.filter({ $0.readEvents() }) { owner.wakeCallbacks() }
+    let areCalled = owners.map { $0.readEvents() }
+    for i in owners.indices where areCalled[i] { owners[i].wakeCallbacks() }
     if period > 0 {
       for owner in owners { owner.deviceWillChangePeriod(to: period) }
     }

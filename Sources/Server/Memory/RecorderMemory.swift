@@ -23,8 +23,9 @@ package final class RecorderMemory: CycleMemory, @unchecked Sendable {
     // Far more: there are also events for missed frames and for a lack of spaces.
     events = RingMemory(4 * Self.firstSpaceCapacity, of: .none)
     memory = ChannelMemory(
-      channels: channels, ports: channels, stateBytes: Recorder.stateBytes)
-    unsafe recorder = .allocate(capacity: 1)
+      channels: channels, ports: channels, memberBytes: MemoryLayout<Recorder>.size,
+      stateBytes: Recorder.stateBytes)
+    unsafe recorder = memory.member.bindMemory(to: Recorder.self, capacity: 1)
     unsafe recorder.initialize(
       to: Recorder(
         spaces: SpaceRing(slots: spaces.slots), events: RecordEventRing(slots: events.slots),
@@ -34,7 +35,6 @@ package final class RecorderMemory: CycleMemory, @unchecked Sendable {
 
   deinit {
     unsafe recorder.deinitialize(count: 1)
-    unsafe recorder.deallocate()
   }
 
   package var channels: Int { memory.channels }

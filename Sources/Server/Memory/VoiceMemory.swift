@@ -31,8 +31,9 @@ package final class VoiceMemory: CycleMemory, @unchecked Sendable {
     changes = RingMemory(64, of: ParameterChanges())
     // A mono voice has room for a second port.
     memory = ChannelMemory(
-      channels: channels, ports: max(channels, 2), stateBytes: Voice.stateBytes)
-    unsafe voice = .allocate(capacity: 1)
+      channels: channels, ports: max(channels, 2), memberBytes: MemoryLayout<Voice>.size,
+      stateBytes: Voice.stateBytes)
+    unsafe voice = memory.member.bindMemory(to: Voice.self, capacity: 1)
     unsafe voice.initialize(
       to: Voice(
         entries: EntryRing(slots: entries.slots), events: EventRing(slots: events.slots),
@@ -42,7 +43,6 @@ package final class VoiceMemory: CycleMemory, @unchecked Sendable {
 
   deinit {
     unsafe voice.deinitialize(count: 1)
-    unsafe voice.deallocate()
   }
 
   package var channels: Int { memory.channels }

@@ -292,7 +292,7 @@ import Timeline
     rig.settle()
     expectEqual(rig.doneBuffers.count, 1, "no callback after Stop(true) has returned")
     // The app owns the buffers again.
-    expectEqual(rig.queue.state.read { $0.buffers.values.map(\.isFree) }, [true, true, true])
+    expectEqual(rig.queue.state.read { $0.buffers.records.map(\.isFree) }, [true, true, true])
   }
 
   @Test("7: Stop(false) plays what is queued; a Start straight after works")

@@ -690,7 +690,7 @@ private func frames(_ first: Int, _ count: Int) -> [Float] { ramp(count, from: F
     rig.onBuffer { _, _ in }
     try rig.queue.stop(atOnce: true)
     rig.settle()
-    expectEqual(rig.queue.state.read { $0.buffers.values.count { $0.isFree } }, ids.count)
+    expectEqual(rig.queue.state.read { $0.buffers.records.count { $0.isFree } }, ids.count)
     expectTrue(
       rig.queue.state.read {
         $0.waiting.isEmpty && $0.inRing.isEmpty && $0.part.stagingBuffers.isEmpty

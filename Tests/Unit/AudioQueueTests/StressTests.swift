@@ -274,7 +274,9 @@ private final class Actor: @unchecked Sendable {
     guard (try? queue.stop()) != nil else { return }
     let state = queue.state.read { $0 }
     if !state.waiting.isEmpty || !state.inRing.isEmpty { stage.fault("something stays queued") }
-    for (id, record) in state.buffers where !record.isFree { stage.fault("\(id) is not free") }
+    for record in state.buffers.records where !record.isFree {
+      stage.fault("\(record.id) is not free")
+    }
     if state.isRunning { stage.fault("a stopped queue runs") }
     lock.withLock {
       // Every accepted enqueue must have had its callback.
