@@ -63,7 +63,7 @@ struct Bench: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Measure the longest cycle for this long instead of 6 s.", valueName: "seconds"))
+      "Measure the longest cycle for this long instead of 5 s.", valueName: "seconds"))
   var tailSeconds: Int?
 
   // Arguments of a measured rendering process.
@@ -227,14 +227,14 @@ struct Effort {
 
   static let full = Effort(
     rounds: 101, framesPerRound: 32768, runs: 5, seconds: 2, renderedSeconds: 120,
-    codings: 5, codedSeconds: 10, buffers: 40, latencyPeriods: [64, 256, 1024],
+    codings: 5, codedSeconds: 6, buffers: 24, latencyPeriods: [64, 256, 1024],
     starvationPeriods: [64, 1024], starvationSeconds: 2,
-    queues: [1, 10, 100, 1000, 2000], queueSeconds: 4, chainCounts: [1, 16, 128], chainRuns: 5,
-    chainCycles: 100, mixRuns: 5, mixes: 3, silentSeconds: 1,
-    graphCounts: [1, 8, 32, 128, 512, 2048], files: [1, 16, 17, 200, 400], fileRuns: 3,
+    queues: [1, 10, 100, 1000, 2000], queueSeconds: 3, chainCounts: [1, 8, 128], chainRuns: 5,
+    chainCycles: 100, mixRuns: 3, mixes: 3, silentSeconds: 1,
+    graphCounts: [1, 8, 32, 128, 512, 1024], files: [1, 16, 17, 400], fileRuns: 3,
     threadedChains: [(2, 4), (8, 4), (32, 4)],
     enginePlayers: [(1, false), (8, false), (200, false), (8, true)],
-    tailSeconds: 6, tailTracks: 64, idleSeconds: 5)
+    tailSeconds: 5, tailTracks: 64, idleSeconds: 5)
   static let brief: Effort = {
     var effort = full
     (effort.rounds, effort.framesPerRound, effort.runs) = (41, 8192, 3)

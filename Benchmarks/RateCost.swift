@@ -47,7 +47,7 @@ struct RateCost: Row {
     return ours + others.filter { isThere($0.path, telling: true) }
   }
 
-  private static func seconds(_ effort: Effort) -> Int { (effort.renderedSeconds + 1) / 2 }
+  private static func seconds(_ effort: Effort) -> Int { (effort.renderedSeconds + 3) / 4 }
 
   static func all(_ effort: Effort, found: (RateCost) -> Void) throws {
     let programs = try programs()

@@ -32,12 +32,8 @@ extension LiveSession {
     command.client.at?.tellWait(of: first.file.path)
     var start = try command.telling(first.file) { () throws(QueueError) in try chooseStart() }
     try command.client.checkStart(on: first.queue)
-    if command.transport {
-      nameSharedClient()
-      return start
-    }
+    if command.transport { return start }
     try order(start)
-    nameSharedClient()
     if command.client.at != nil { return start }
     // A player on its own begins with its frame unless it learnt of it late.
     if players.count == 1, first.queue.runningDevice?.isTooLate(for: start.queueFrame) != true {
@@ -72,15 +68,15 @@ extension LiveSession {
   ///
   /// - Returns: The start on which they did; nil if they began on different frames.
   private func commonBegin(_ start: Start) -> Start? {
-    let deadline = DispatchTime.now() + .seconds(1)
+    guard let device = players[0].queue.runningDevice else { return start }
+    let lead = Double(start.queueFrame - device.now) / start.sampleRate
+    let deadline = DispatchTime.now() + max(0, lead) + 1
     var begins: [Int64] = []
     while begins.count < players.count, DispatchTime.now() < deadline, signals.received == nil {
       begins = players.compactMap(\.queue.statistics.beganAt)
       usleep(1000)
     }
-    guard let begin = begins.first, let device = players[0].queue.runningDevice else {
-      return start
-    }
+    guard let begin = begins.first else { return start }
     // A host time is rounded to a frame.
     if begins.allSatisfy({ abs($0 - start.queueFrame) <= (start.chosen.isHostTime ? 1 : 0) }) {
       return start
@@ -112,7 +108,8 @@ extension LiveSession {
     }
     if let heard { return start(heard) }
     // Players of one client learn of the start within some 20 µs each, and on a busy machine within a millisecond.
-    let clients = min(players.count, Self.mostClients)
+    let isOneClient = isShared || pluginClient != nil
+    let clients = isOneClient ? min(players.count, Self.mostClients) : players.count
     let count = Double(clients) + 0.4 * Double(players.count - clients)
     // A cycle that is about to begin knows nothing of the start, and each player takes some time.
     let patience = Int64(held: (0.01 + 0.005 * count) * rate)

@@ -14,7 +14,7 @@ struct LiveSession {
   let players: [FilePlayer]
   let pluginClient: PluginClient?
   /// True if all players share one client.
-  private let isShared: Bool
+  let isShared: Bool
   let signals: StopSignals
   /// Signalled when a file ends or a signal arrives.
   let awake: DispatchSemaphore
@@ -96,7 +96,7 @@ struct LiveSession {
 
   /// Names a client that all files share, and its ports, for patchbays. For hundreds of files that takes as long as
   /// half of their opening, so the players have been told their start before.
-  func nameSharedClient() {
+  private func nameSharedClient() {
     guard isShared else { return }
     let ports = players.flatMap { player in
       ClientAppearance.channels(
@@ -127,6 +127,7 @@ struct LiveSession {
     for player in players { announce(player, start) }
     pluginClient?.announce()
     if Screen.shared.isJSON { Screen.shared.emit(startedEvent(start)) }
+    nameSharedClient()
     let wasHeard = isConnected
     if !wasHeard {
       Screen.shared.remark(

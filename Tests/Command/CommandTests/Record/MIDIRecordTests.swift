@@ -11,12 +11,18 @@ import Testing
   /// which they were sent.
   @Test(arguments: [48_000, 44_100])
   func messagesAreRecordedOnTheirFrames(rate: Int) throws {
+    // Cycles of a server that no processor runs are late, and frames with them.
+    expectNil(try unlessBusy(patience: 0.002) { try differingTicks(at: rate) })
+  }
+
+  /// Records messages. Returns their ticks if they are not those of the times at which they were sent.
+  private func differingTicks(at rate: Int) throws -> String? {
     let jack = try JackDaemon(rate: rate, period: 256)
     defer { jack.stop() }
     let keys = try MIDIClient(named: "keys", on: JackServer(named: jack.name))
     defer { keys.dispose() }
     let source = try MIDIVirtualSource(named: "out", of: keys)
-    try withTemporaryFolder { folder in
+    return try withTemporaryFolder { folder in
       let path = folder.appendingPathComponent("notes.mid").path
       let recorder = try Playing(
         "record", [path, "--midi-in", "keys:out", "--server", jack.name], in: folder)
@@ -49,10 +55,11 @@ import Testing
         ])
       let ticks = events.dropFirst().map(\.tick)
       // Times of frames are JACK's, which measures how long its cycles take.
-      for (tick, index) in zip(ticks, [0, 1, 2, 4, 5]) {
-        expectTrue(abs(tick - ticks[0] - index * rate / 8) <= rate / 200, "\(ticks)")
-      }
       expectTrue(file.tracks[0].end >= ticks[4])
+      let areRight = zip(ticks, [0, 1, 2, 4, 5]).allSatisfy { tick, index in
+        abs(tick - ticks[0] - index * rate / 8) <= rate / 200
+      }
+      return areRight ? nil : "\(ticks)"
     }
   }
 
