@@ -168,7 +168,7 @@ conformance: release plugins ## Installs every Debian package of LV2 plugins, ch
 # The mixes of plugins need packages that nothing else does: calf-plugins lsp-plugins-lv2 x42-plugins.
 # Without them the rows say so.
 .PHONY: bench
-bench: release ## Measures, side by side with other programs; PLOTS=1 also writes docs/plots and docs/benchmarks.json (about 10 min after `release`). QUICK=1 keeps this build, and the next time compares a changed one with it (60 s).
+bench: release ## Measures, side by side with other programs; PLOTS=1 also writes docs/plots and docs/benchmarks.json (about 6 min after `release`). QUICK=1 keeps this build, and the next time compares a changed one with it (60 s).
 	@swift build -c release --product cuejack-bench
 ifdef QUICK
 	@built=$$(swift build -c release --show-bin-path) kept=.build/bench-before

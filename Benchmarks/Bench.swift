@@ -227,7 +227,7 @@ struct Effort {
 
   static let full = Effort(
     rounds: 101, framesPerRound: 32768, runs: 5, seconds: 2, renderedSeconds: 120,
-    codings: 5, codedSeconds: 6, buffers: 24, latencyPeriods: [64, 256, 1024],
+    codings: 5, codedSeconds: 6, buffers: 16, latencyPeriods: [64, 256, 1024],
     starvationPeriods: [64, 1024], starvationSeconds: 2,
     queues: [1, 10, 100, 1000, 2000], queueSeconds: 3, chainCounts: [1, 8, 128], chainRuns: 5,
     chainCycles: 100, mixRuns: 3, mixes: 3, silentSeconds: 1,
