@@ -126,7 +126,8 @@ package struct UnitBus: BitwiseCopyable {
     return 0
   }
 
-  // The pointers keep the compiler from copying the format to the stack in each render.
+  // These two functions take a pointer to the bus. With a bus as `self`, the compiler copies its format to the stack in
+  // each render.
 
   /// Reads frames of a list into planes, unless its source has written into them.
   @inline(__always)

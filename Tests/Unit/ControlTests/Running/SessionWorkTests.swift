@@ -65,7 +65,7 @@ import Testing
     expectNil(work.next())
   }
 
-  /// What happens during a look may have escaped it.
+  /// A look at the engine may not have seen news that came while it was under way.
   @Test func newsDuringALookBringTheNextOneNearer() {
     var work = SessionWork()
     expectTrue(isService(work.next()))
